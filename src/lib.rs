@@ -1,0 +1,5 @@
+//! A lab that reproduces, measures and explains the PostgreSQL standby replay stall.
+
+pub mod docker;
+pub mod image;
+pub mod profile;
