@@ -1,1 +1,178 @@
-//! (being written)
+//! What a run is made of, as one value: the profile.
+//!
+//! A profile says everything an experiment depends on and nothing about where it runs. It is read from TOML (a
+//! file, or one built into the binary), changed by `--set`, checked as a whole, and stored resolved in `run.json`.
+
+mod bytes;
+
+pub use bytes::Bytes;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// PostgreSQL settings of one kind of node, by name. Values are what would stand in `postgresql.conf`, unquoted.
+pub type Settings = BTreeMap<String, String>;
+
+/// Everything one experiment depends on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// One line for `stall-lab profiles`.
+    pub description: String,
+    /// Data and background load.
+    pub workload: Workload,
+    /// The statement that makes the backlog.
+    pub update: Update,
+    /// What breaks, and when.
+    pub fault: Fault,
+    /// How the primary waits for its standbys.
+    pub synchronous: Synchronous,
+    /// Server settings and what is fixed at `initdb`.
+    pub postgres: Postgres,
+    /// The primary's machine.
+    pub primary: Machine,
+    /// The standbys, in the order in which they stand in `synchronous_standby_names`.
+    pub standby: Vec<Standby>,
+    /// How long the experiment looks, and what it calls a stall.
+    pub watch: Watch,
+}
+
+/// The pgbench database and the load that runs beside the update.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// pgbench scale factor (`-s`): 100,000 accounts each.
+    pub scale: u32,
+    /// Target rate of the load, transactions a second (`pgbench -R`).
+    pub rate_tps: f64,
+    /// Connections of the load (`pgbench -c`).
+    pub clients: u32,
+    /// How long the load runs alone before the update.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub baseline: Duration,
+}
+
+/// `UPDATE pgbench_accounts` over an evenly spread share of the rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// Share of the rows that is updated, above 0 and up to 1.
+    pub fraction: f64,
+    /// Number of transactions the update is split into, by ranges of `aid`.
+    pub batches: u32,
+    /// Least time from the start of one batch to the start of the next: paces the update.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub batch_interval: Duration,
+    /// How long the standbys may take after the update to have flushed all of its WAL.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub flush_deadline: Duration,
+}
+
+/// What breaks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The kind of fault.
+    pub kind: FaultKind,
+    /// The node it happens to.
+    pub node: String,
+    /// Time from "the standbys have flushed the update" to the fault.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub after: Duration,
+}
+
+/// The faults the lab can inject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// SIGTERM to the walreceiver, as an administrator's or an out-of-memory killer's would reach it.
+    KillWalreceiver,
+}
+
+/// The primary's side of synchronous replication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Synchronous {
+    /// `FIRST` (by priority) or `ANY` (quorum).
+    pub method: SyncMethod,
+    /// How many standbys a commit waits for; 0 makes replication asynchronous.
+    pub count: u32,
+    /// Names of the standbys that count, in order; empty means all of them in the order of the profile.
+    #[serde(default)]
+    pub standbys: Vec<String>,
+}
+
+/// How `synchronous_standby_names` chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum SyncMethod {
+    /// The first `count` names that are connected.
+    First,
+    /// Any `count` of the names.
+    Any,
+}
+
+/// Server settings, and what `initdb` fixes for the life of a database.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Postgres {
+    /// Data checksums; pinned because the default changed in PostgreSQL 18.
+    pub data_checksums: bool,
+    /// Settings of every node.
+    #[serde(default)]
+    pub common: Settings,
+    /// Settings of the primary, over the common ones.
+    #[serde(default)]
+    pub primary: Settings,
+    /// Settings of every standby, over the common ones.
+    #[serde(default)]
+    pub standby: Settings,
+}
+
+/// The limits of one node's machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// CPUs the node may use, in whole or part.
+    pub cpus: f64,
+    /// Memory limit; there is no swap beyond it.
+    pub memory: Bytes,
+    /// Size of `/dev/shm`.
+    pub shm: Bytes,
+    /// Cap on read operations of the node's data disk, a second.
+    pub read_iops: u64,
+    /// Cap on write operations of the node's data disk, a second. Reads and writes are capped apart.
+    pub write_iops: u64,
+    /// Read-ahead of the data disk, kB.
+    pub read_ahead_kb: u32,
+}
+
+/// A standby: its name, its machine, and settings of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standby {
+    /// Name of the node, its `application_name`, and the prefix of its columns: `[a-z][a-z0-9_]*`.
+    pub name: String,
+    /// Its machine.
+    #[serde(flatten)]
+    pub machine: Machine,
+    /// Settings of this standby alone, over those of every standby.
+    #[serde(default)]
+    pub settings: Settings,
+}
+
+/// How long the experiment looks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watch {
+    /// The longest time from the fault that the run waits for commits and streaming to return.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub deadline: Duration,
+    /// How long to go on recording after they have.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub tail: Duration,
+    /// A gap without a commit that begins after the fault and lasts at least this long is called a stall.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub stall_after: Duration,
+}
