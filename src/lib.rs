@@ -3,3 +3,4 @@
 pub mod docker;
 pub mod image;
 pub mod profile;
+pub mod store;

@@ -1,0 +1,139 @@
+//! `events.csv`: what happened, on the clock of the timeline.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+
+/// What kind of thing happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// A phase began; `detail` is its name.
+    Phase,
+    /// The update was sent; `lsn` is the end of WAL before it.
+    UpdateStarted,
+    /// The update's last statement returned; `lsn` is the end of WAL after it.
+    UpdateExecuted,
+    /// The update's last commit was acknowledged, synchronous standbys included; `lsn` is the end of WAL after it.
+    UpdateCommitted,
+    /// The fault was injected; `node` is where.
+    Fault,
+    /// The server's log or state confirms that the fault did what it should.
+    FaultVerified,
+    /// The standby streams again.
+    StreamingAgain,
+    /// The first commit after a gap.
+    CommitsAgain,
+    /// The deadline of the phase passed; what was waited for is in `detail`.
+    Deadline,
+    /// The user stopped the run.
+    Interrupted,
+    /// Something to know when reading the result; it does not change the verdict.
+    Note,
+    /// Something because of which no verdict can be given.
+    Disqualified,
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Seconds since the run's clock started.
+    pub t_s: f64,
+    /// Seconds since 1970.
+    pub unix_s: f64,
+    /// What kind of thing.
+    pub kind: EventKind,
+    /// The node it happened to, if to one.
+    pub node: Option<String>,
+    /// Position in the WAL, bytes from 0/0, where it is known.
+    pub lsn: Option<u64>,
+    /// What is to be said of it.
+    pub detail: String,
+}
+
+/// Appends events to `events.csv`; each is on disk when `append` returns.
+#[derive(Debug)]
+pub struct EventLog {
+    csv: csv::Writer<File>,
+}
+
+impl EventLog {
+    /// Creates the file with its header.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub fn create(path: &Path) -> Result<Self, StoreError> {
+        let mut csv = csv::WriterBuilder::new()
+            .has_headers(false)
+            .from_path(path)
+            .map_err(StoreError::csv(path))?;
+        csv.write_record(["t_s", "unix_s", "kind", "node", "lsn", "detail"])
+            .map_err(StoreError::csv(path))?;
+        csv.flush().map_err(StoreError::io(path))?;
+        Ok(Self { csv })
+    }
+
+    /// Appends one event and flushes it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&mut self, event: &Event) -> Result<(), csv::Error> {
+        self.csv.serialize(event)?;
+        Ok(self.csv.flush()?)
+    }
+}
+
+/// Reads `events.csv`; a last line that was cut short is dropped.
+///
+/// # Errors
+/// When the file cannot be read or holds a row that is not an event.
+pub fn read_events(path: &Path) -> Result<Vec<Event>, StoreError> {
+    let text = std::fs::read_to_string(path).map_err(StoreError::io(path))?;
+    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    csv::Reader::from_reader(whole.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .map_err(StoreError::csv(path))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn events_are_read_back_as_written_commas_and_quotes_included() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.csv");
+        let event = |kind, node: Option<&str>, lsn, detail: &str| Event {
+            t_s: 1.5,
+            unix_s: 2.25,
+            kind,
+            node: node.map(str::to_owned),
+            lsn,
+            detail: detail.to_owned(),
+        };
+        let events = [
+            event(EventKind::Phase, None, None, "baseline"),
+            event(
+                EventKind::Fault,
+                Some("standby"),
+                Some(1 << 33),
+                "SIGTERM to pid 7, \"walreceiver\"",
+            ),
+        ];
+        let mut log = EventLog::create(&path).unwrap();
+        for event in &events {
+            log.append(event).unwrap();
+        }
+        assert_eq!(read_events(&path).unwrap(), events);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            text.starts_with("t_s,unix_s,kind,node,lsn,detail\n1.5,2.25,phase,,,baseline\n"),
+            "{text}"
+        );
+    }
+}

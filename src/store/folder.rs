@@ -1,0 +1,269 @@
+//! The folder of a run: `results/<profile>/<UTC time>-<arm>/`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Event, RunInfo, Summary, Timeline, read_events};
+
+/// Why a file of a run could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Not a CSV file of the lab.
+    #[error("{path}: {source}", path = path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: csv::Error,
+    },
+    /// A CSV file, but not one of the lab.
+    #[error("{path}:{line}: {what}", path = path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Not a JSON file of the lab.
+    #[error("{path}: {source}", path = path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The folder was written by a newer lab.
+    #[error("{path}: written by a newer lab (layout {found}, this one reads up to {known}): use that lab to read it", path = path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The file's layout.
+        found: u64,
+        /// The newest layout that is known here.
+        known: u32,
+    },
+    /// The run's folder exists already.
+    #[error("{path} exists already: another run has this name; start again in a second", path = path.display())]
+    Taken {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl StoreError {
+    pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    pub(super) fn csv(path: &Path) -> impl FnOnce(csv::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Csv { path, source }
+    }
+
+    pub(super) fn json(path: &Path) -> impl FnOnce(serde_json::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Json { path, source }
+    }
+
+    pub(super) fn foreign(path: &Path, line: u64, what: String) -> Self {
+        Self::Foreign {
+            path: path.to_owned(),
+            line,
+            what,
+        }
+    }
+}
+
+/// The folder of one run, and the names of the files in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes `<results>/<profile>/<name>/` and points `<results>/<profile>/latest` at it.
+    ///
+    /// # Errors
+    /// When the folder exists or cannot be made.
+    pub fn create(results: &Path, profile: &str, name: &str) -> Result<Self, StoreError> {
+        let parent = results.join(profile);
+        std::fs::create_dir_all(&parent).map_err(StoreError::io(&parent))?;
+        let path = parent.join(name);
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::Taken { path });
+            }
+            made => made.map_err(StoreError::io(&path))?,
+        }
+        point_latest_at(&parent, name)?;
+        Ok(Self { path })
+    }
+
+    /// The folder at this path; nothing is read yet.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `timeline.csv`
+    #[must_use]
+    pub fn timeline_path(&self) -> PathBuf {
+        self.path.join("timeline.csv")
+    }
+
+    /// `events.csv`
+    #[must_use]
+    pub fn events_path(&self) -> PathBuf {
+        self.path.join("events.csv")
+    }
+
+    /// `timeline.png`
+    #[must_use]
+    pub fn plot_path(&self) -> PathBuf {
+        self.path.join("timeline.png")
+    }
+
+    /// `README.md`
+    #[must_use]
+    pub fn page_path(&self) -> PathBuf {
+        self.path.join("README.md")
+    }
+
+    /// `logs/`, made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn logs_path(&self) -> Result<PathBuf, StoreError> {
+        let logs = self.path.join("logs");
+        std::fs::create_dir_all(&logs).map_err(StoreError::io(&logs))?;
+        Ok(logs)
+    }
+
+    /// Saves `run.json`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save_run(&self, run: &RunInfo) -> Result<(), StoreError> {
+        save_json(&self.path.join("run.json"), run)
+    }
+
+    /// Reads `run.json`.
+    ///
+    /// # Errors
+    /// When it is missing, not the lab's, or newer than this lab.
+    pub fn run(&self) -> Result<RunInfo, StoreError> {
+        let path = self.path.join("run.json");
+        let value: serde_json::Value = read_json(&path)?;
+        let schema = value.get("schema").and_then(serde_json::Value::as_u64);
+        if let Some(found) = schema.filter(|found| *found > u64::from(RunInfo::SCHEMA)) {
+            return Err(StoreError::Newer {
+                path,
+                found,
+                known: RunInfo::SCHEMA,
+            });
+        }
+        serde_json::from_value(value).map_err(StoreError::json(&path))
+    }
+
+    /// Saves `summary.json`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save_summary(&self, summary: &Summary) -> Result<(), StoreError> {
+        save_json(&self.path.join("summary.json"), summary)
+    }
+
+    /// Reads `summary.json`.
+    ///
+    /// # Errors
+    /// When it is missing or not the lab's.
+    pub fn summary(&self) -> Result<Summary, StoreError> {
+        read_json(&self.path.join("summary.json"))
+    }
+
+    /// Reads `timeline.csv`.
+    ///
+    /// # Errors
+    /// When it is missing or not the lab's.
+    pub fn timeline(&self) -> Result<Timeline, StoreError> {
+        Timeline::read(&self.timeline_path())
+    }
+
+    /// Reads `events.csv`.
+    ///
+    /// # Errors
+    /// When it is missing or not the lab's.
+    pub fn events(&self) -> Result<Vec<Event>, StoreError> {
+        read_events(&self.events_path())
+    }
+}
+
+/// Replaces the link in one step, so that it never points nowhere.
+fn point_latest_at(parent: &Path, name: &str) -> Result<(), StoreError> {
+    let link = parent.join("latest");
+    let fresh = parent.join(format!(".latest-{name}"));
+    std::os::unix::fs::symlink(name, &fresh).map_err(StoreError::io(&fresh))?;
+    std::fs::rename(&fresh, &link).map_err(StoreError::io(&link))
+}
+
+fn save_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(StoreError::json(path))?;
+    text.push('\n');
+    std::fs::write(path, text).map_err(StoreError::io(path))
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let text = std::fs::read_to_string(path).map_err(StoreError::io(path))?;
+    serde_json::from_str(&text).map_err(StoreError::json(path))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn latest_follows_the_newest_run_and_a_taken_name_is_refused() {
+        let results = tempfile::tempdir().unwrap();
+        RunFolder::create(results.path(), "quick", "1-try").unwrap();
+        RunFolder::create(results.path(), "quick", "2-off").unwrap();
+        let latest = std::fs::read_link(results.path().join("quick/latest")).unwrap();
+        assert_eq!(latest, Path::new("2-off"));
+        let again = RunFolder::create(results.path(), "quick", "2-off");
+        assert!(matches!(again, Err(StoreError::Taken { .. })), "{again:?}");
+    }
+
+    #[test]
+    fn a_folder_of_a_newer_lab_is_refused_as_such() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("run.json"), r#"{"schema": 99}"#).unwrap();
+        let error = RunFolder::at(dir.path()).run().unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
+    }
+
+    #[test]
+    fn an_error_names_its_file() {
+        let error = RunFolder::at("/no/such/run").run().unwrap_err().to_string();
+        assert!(error.starts_with("/no/such/run/run.json: "), "{error}");
+    }
+}

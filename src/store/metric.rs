@@ -1,0 +1,291 @@
+//! The columns of `timeline.csv`: one list for the writer, the reader and the documentation.
+
+use std::fmt;
+
+/// What one column of a node holds. Totals are cumulative counters as the source gives them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Metric {
+    /// Transactions a second of the load.
+    Tps,
+    /// Mean latency of the load's transactions.
+    LatencyMs,
+    /// Transactions of the load that failed since the row before.
+    FailedTransactions,
+    /// Reads completed by the node's disk.
+    ReadsTotal,
+    /// Bytes read by the node's disk.
+    ReadBytesTotal,
+    /// Writes completed by the node's disk.
+    WritesTotal,
+    /// Bytes written by the node's disk.
+    WriteBytesTotal,
+    /// Requests in flight on the node's disk.
+    InFlight,
+    /// Reads a second since the row before.
+    ReadIops,
+    /// Writes a second since the row before.
+    WriteIops,
+    /// CPU time used by the node.
+    CpuSecondsTotal,
+    /// CPU used since the row before; 100 is one core.
+    CpuPct,
+    /// End of the WAL written by the primary.
+    WalLsn,
+    /// Backends of the primary that wait for a synchronous standby.
+    SyncRepWaiters,
+    /// WAL sent to the standby.
+    SentLsn,
+    /// WAL the standby has written.
+    WriteLsn,
+    /// WAL the standby has flushed.
+    FlushLsn,
+    /// What the standby is to the primary: `sync`, `quorum`, `potential`, `async`.
+    SyncState,
+    /// WAL received and flushed, as the standby says.
+    ReceiveLsn,
+    /// WAL replayed, as the standby says.
+    ReplayLsn,
+    /// WAL of the primary that the standby has not replayed.
+    LagBytes,
+    /// Is there a walreceiver process.
+    Walreceiver,
+    /// Does the walreceiver stream.
+    WalreceiverStreaming,
+    /// Is replay paused.
+    ReplayPaused,
+    /// What the startup process waits for, as `type/event`.
+    StartupWait,
+    /// Blocks read by the startup process itself.
+    StartupReadsTotal,
+    /// A column of `pg_stat_recovery_prefetch`; patched servers may have more than stock ones.
+    RecoveryPrefetch(String),
+}
+
+/// Prefix of the columns that come from `pg_stat_recovery_prefetch`.
+const RECOVERY_PREFETCH: &str = "recovery_prefetch_";
+
+impl Metric {
+    /// Every metric with a fixed name, in the order of the file.
+    pub const FIXED: [Self; 26] = [
+        Self::Tps,
+        Self::LatencyMs,
+        Self::FailedTransactions,
+        Self::ReadIops,
+        Self::WriteIops,
+        Self::InFlight,
+        Self::ReadsTotal,
+        Self::ReadBytesTotal,
+        Self::WritesTotal,
+        Self::WriteBytesTotal,
+        Self::CpuPct,
+        Self::CpuSecondsTotal,
+        Self::WalLsn,
+        Self::SyncRepWaiters,
+        Self::SentLsn,
+        Self::WriteLsn,
+        Self::FlushLsn,
+        Self::SyncState,
+        Self::ReceiveLsn,
+        Self::ReplayLsn,
+        Self::LagBytes,
+        Self::Walreceiver,
+        Self::WalreceiverStreaming,
+        Self::ReplayPaused,
+        Self::StartupWait,
+        Self::StartupReadsTotal,
+    ];
+
+    /// The prefetched blocks: `pg_stat_recovery_prefetch.prefetch`.
+    #[must_use]
+    pub fn prefetched() -> Self {
+        Self::RecoveryPrefetch("prefetch".to_owned())
+    }
+
+    /// Name of the column without its node, unit included.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.describe().0.to_owned()
+            + if let Self::RecoveryPrefetch(column) = self {
+                column
+            } else {
+                ""
+            }
+    }
+
+    /// What the column holds, its unit and where it comes from.
+    #[must_use]
+    pub fn doc(&self) -> &'static str {
+        self.describe().1
+    }
+
+    fn describe(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tps => ("tps", "transactions a second of the load (pgbench -P 1)"),
+            Self::LatencyMs => (
+                "latency_ms",
+                "mean latency in ms, waiting behind the rate limit included (pgbench -P 1)",
+            ),
+            Self::FailedTransactions => (
+                "failed_transactions",
+                "failed transactions since the row before (pgbench -P 1)",
+            ),
+            Self::ReadIops => ("read_iops", "reads completed a second since the row before"),
+            Self::WriteIops => ("write_iops", "writes completed a second since the row before"),
+            Self::InFlight => ("in_flight", "requests in flight (block device stat, field 9)"),
+            Self::ReadsTotal => (
+                "reads_total",
+                "reads completed since the device was made (block device stat, field 1)",
+            ),
+            Self::ReadBytesTotal => (
+                "read_bytes_total",
+                "bytes read (block device stat, field 3, times 512)",
+            ),
+            Self::WritesTotal => ("writes_total", "writes completed (block device stat, field 5)"),
+            Self::WriteBytesTotal => (
+                "write_bytes_total",
+                "bytes written (block device stat, field 7, times 512)",
+            ),
+            Self::CpuPct => ("cpu_pct", "CPU since the row before, 100 is one core"),
+            Self::CpuSecondsTotal => (
+                "cpu_seconds_total",
+                "CPU seconds of the node's cgroup (cpuacct.usage or cpu.stat)",
+            ),
+            Self::WalLsn => (
+                "wal_lsn",
+                "end of WAL on the primary, bytes from 0/0 (pg_current_wal_lsn)",
+            ),
+            Self::SyncRepWaiters => (
+                "sync_rep_waiters",
+                "backends waiting for a synchronous standby (pg_stat_activity, IPC/SyncRep)",
+            ),
+            Self::SentLsn => (
+                "sent_lsn",
+                "WAL sent to this standby, bytes from 0/0 (pg_stat_replication)",
+            ),
+            Self::WriteLsn => (
+                "write_lsn",
+                "WAL this standby has written, bytes from 0/0 (pg_stat_replication)",
+            ),
+            Self::FlushLsn => (
+                "flush_lsn",
+                "WAL this standby has flushed, bytes from 0/0 (pg_stat_replication)",
+            ),
+            Self::SyncState => (
+                "sync_state",
+                "sync, quorum, potential or async; empty when not connected (pg_stat_replication)",
+            ),
+            Self::ReceiveLsn => (
+                "receive_lsn",
+                "WAL received and flushed, bytes from 0/0 (pg_last_wal_receive_lsn)",
+            ),
+            Self::ReplayLsn => (
+                "replay_lsn",
+                "WAL replayed, bytes from 0/0 (pg_last_wal_replay_lsn)",
+            ),
+            Self::LagBytes => (
+                "lag_bytes",
+                "the primary's wal_lsn less this standby's replay_lsn",
+            ),
+            Self::Walreceiver => (
+                "walreceiver",
+                "1 if there is a walreceiver, else 0 (pg_stat_wal_receiver)",
+            ),
+            Self::WalreceiverStreaming => (
+                "walreceiver_streaming",
+                "1 if the walreceiver streams, else 0 (pg_stat_wal_receiver)",
+            ),
+            Self::ReplayPaused => (
+                "replay_paused",
+                "1 if replay is paused or about to be, else 0 (pg_get_wal_replay_pause_state)",
+            ),
+            Self::StartupWait => (
+                "startup_wait",
+                "wait event of the startup process as type/event (pg_stat_activity)",
+            ),
+            Self::StartupReadsTotal => (
+                "startup_reads_total",
+                "reads by the startup process itself (pg_stat_io, 16 and later)",
+            ),
+            Self::RecoveryPrefetch(_) => (RECOVERY_PREFETCH, "a column of pg_stat_recovery_prefetch"),
+        }
+    }
+
+    /// The metric of this column name, if it is one of the lab's.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        if let Some(column) = name.strip_prefix(RECOVERY_PREFETCH) {
+            return Some(Self::RecoveryPrefetch(column.to_owned()));
+        }
+        Self::FIXED.into_iter().find(|metric| metric.describe().0 == name)
+    }
+}
+
+/// A column of the timeline: a metric of a node. Its name in the file is `<node>_<metric>`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Column {
+    /// Name of the node.
+    pub node: String,
+    /// What is measured.
+    pub metric: Metric,
+}
+
+impl Column {
+    /// The column of `metric` on `node`.
+    #[must_use]
+    pub fn new(node: &str, metric: Metric) -> Self {
+        Self {
+            node: node.to_owned(),
+            metric,
+        }
+    }
+
+    /// Finds node and metric in a column's name. Node names may hold `_`, so every split is tried, the shortest
+    /// node first, and the rest must be a metric.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        name.match_indices('_').find_map(|(at, _)| {
+            let (node, metric) = (&name[..at], &name[at + 1..]);
+            (!node.is_empty())
+                .then(|| Metric::parse(metric))
+                .flatten()
+                .map(|metric| Self::new(node, metric))
+        })
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.node, self.metric.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_name_is_read_back_as_what_it_was() {
+        let metrics = Metric::FIXED.into_iter().chain([Metric::prefetched()]);
+        for metric in metrics {
+            for node in ["primary", "standby", "standby_2"] {
+                let column = Column::new(node, metric.clone());
+                assert_eq!(Column::parse(&column.to_string()), Some(column));
+            }
+        }
+    }
+
+    #[test]
+    fn a_foreign_column_is_no_metric() {
+        for name in [
+            "t_s",
+            "phase",
+            "standby",
+            "_tps",
+            "standby_tps_",
+            "standby_iops",
+            "",
+        ] {
+            assert_eq!(Column::parse(name), None, "{name}");
+        }
+    }
+}

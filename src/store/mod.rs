@@ -1,0 +1,18 @@
+//! The files of a run: the only thing that measuring and judging share.
+//!
+//! A run writes them as it goes; verdict, plot and report read nothing else, so a run can be judged and drawn again
+//! years later, without Docker.
+
+mod events;
+mod folder;
+mod metric;
+mod run;
+mod summary;
+mod timeline;
+
+pub use events::{Event, EventKind, EventLog, read_events};
+pub use folder::{RunFolder, StoreError};
+pub use metric::{Column, Metric};
+pub use run::{CapProof, NodeInfo, Platform, Role, RunInfo, Server};
+pub use summary::{NodeSummary, Summary, Verdict};
+pub use timeline::{Cell, Phase, Row, Timeline, TimelineWriter};

@@ -1,0 +1,143 @@
+//! `run.json`: what was run, on what. Saved before the experiment starts; holds no secret.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::profile::{Profile, Settings};
+
+/// Everything about a run that is known when it starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Version of the files' layout.
+    pub schema: u32,
+    /// Unique name of the run: the label of everything it makes.
+    pub run_id: String,
+    /// Name of the profile.
+    pub profile_name: String,
+    /// Name of the arm, as its folder ends: `try`, `off` or `on`.
+    pub arm: String,
+    /// When the run was started.
+    pub started: Timestamp,
+    /// The command as it was typed.
+    pub command_line: Vec<String>,
+    /// Version of the lab.
+    pub lab_version: String,
+    /// Git revision the lab was built from, if known.
+    pub git_revision: Option<String>,
+    /// Were the disks capped. An uncapped run can show neither a stall nor its absence.
+    pub capped: bool,
+    /// The profile with all overrides applied.
+    pub profile: Profile,
+    /// The server.
+    pub server: Server,
+    /// Where it ran.
+    pub platform: Platform,
+    /// The nodes, the primary first.
+    pub nodes: Vec<NodeInfo>,
+}
+
+impl RunInfo {
+    /// Version of the layout this lab writes.
+    pub const SCHEMA: u32 = 1;
+
+    /// Name of the primary.
+    #[must_use]
+    pub fn primary(&self) -> &str {
+        self.nodes
+            .iter()
+            .find(|node| node.role == Role::Primary)
+            .map_or("primary", |node| &node.name)
+    }
+
+    /// The standbys, in the order of the profile.
+    pub fn standbys(&self) -> impl Iterator<Item = &NodeInfo> {
+        self.nodes.iter().filter(|node| node.role == Role::Standby)
+    }
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Takes the writes.
+    Primary,
+    /// Replays them.
+    Standby,
+}
+
+/// One node, as it was when the experiment began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// Its name; the prefix of its columns.
+    pub name: String,
+    /// What it is.
+    pub role: Role,
+    /// Cap on reads a second; none on an uncapped run.
+    pub read_iops_cap: Option<u64>,
+    /// Cap on writes a second; none on an uncapped run.
+    pub write_iops_cap: Option<u64>,
+    /// What the probe measured before the experiment; none on an uncapped run.
+    pub cap_proof: Option<CapProof>,
+    /// Read-ahead of the data disk as the kernel reports it, kB.
+    pub read_ahead_kb: Option<u32>,
+    /// Settings that the server reports to differ from its built-in defaults.
+    pub settings: Settings,
+}
+
+/// What a probe of a capped disk measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CapProof {
+    /// Reads a second that the disk gave.
+    pub read_iops: f64,
+    /// Reads the probe made.
+    pub reads: u64,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+/// The PostgreSQL that ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Server {
+    /// `server_version`, as in `18.6 (Debian 18.6-3)`.
+    pub version: String,
+    /// `server_version_num`, as in 180006.
+    pub version_num: u32,
+    /// Image the nodes ran.
+    pub image: String,
+    /// Its digest.
+    pub image_id: String,
+    /// Where the image came from.
+    pub source: String,
+    /// Said when it is not what was asked for by default.
+    pub note: Option<String>,
+}
+
+/// Where the nodes ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Platform {
+    /// Engine's name and version.
+    pub engine: String,
+    /// API version agreed with the engine.
+    pub api_version: String,
+    /// Kernel of the engine's machine.
+    pub kernel: String,
+    /// Its operating system.
+    pub os: String,
+    /// Its architecture.
+    pub arch: String,
+    /// `1` or `2`.
+    pub cgroup_version: String,
+    /// `cgroupfs` or `systemd`.
+    pub cgroup_driver: String,
+    /// The engine's storage driver.
+    pub storage_driver: String,
+    /// CPUs of the engine's machine.
+    pub cpus: u64,
+    /// Memory of the engine's machine, bytes.
+    pub memory_bytes: u64,
+    /// Anything else worth a line, by name.
+    #[serde(default)]
+    pub other: BTreeMap<String, String>,
+}
