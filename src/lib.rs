@@ -2,5 +2,6 @@
 
 pub mod docker;
 pub mod image;
+pub mod measure;
 pub mod profile;
 pub mod store;
