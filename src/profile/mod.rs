@@ -3,14 +3,39 @@
 //! A profile says everything an experiment depends on and nothing about where it runs. It is read from TOML (a
 //! file, or one built into the binary), changed by `--set`, checked as a whole, and stored resolved in `run.json`.
 
+mod builtin;
 mod bytes;
+mod check;
+mod error;
+mod load;
+mod overrides;
+mod prefetch;
+mod read;
+mod replication;
+mod schema;
+mod setting;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod update;
 
+pub use builtin::{BUILTINS, Builtin};
 pub use bytes::Bytes;
+pub use error::{Problems, ProfileError};
+pub use overrides::{NotAnOverride, Override};
+pub use prefetch::{NotAPrefetch, Prefetch};
+pub use update::{AidRange, Share};
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+/// Name of the primary, wherever a node is named.
+pub const PRIMARY: &str = "primary";
+
+/// Accounts of the pgbench database for each unit of its scale factor (pgbench's `naccounts`).
+pub const ACCOUNTS_PER_SCALE: u64 = 100_000;
 
 /// PostgreSQL settings of one kind of node, by name. Values are what would stand in `postgresql.conf`, unquoted.
 pub type Settings = BTreeMap<String, String>;
@@ -152,7 +177,7 @@ pub struct Machine {
 /// A standby: its name, its machine, and settings of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standby {
-    /// Name of the node, its `application_name`, and the prefix of its columns: `[a-z][a-z0-9_]*`.
+    /// Name of the node, its `application_name`, and the prefix of its columns: `[a-z][a-z0-9_]{0,30}`.
     pub name: String,
     /// Its machine.
     #[serde(flatten)]

@@ -1,0 +1,314 @@
+//! Every key of a profile with what it may hold: the one table that reading, `--set` and messages go by.
+
+use super::bytes::Bytes;
+
+/// A key of a table.
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) need: Need,
+    pub(super) kind: Kind,
+}
+
+/// May a key be left out?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Required,
+    Optional,
+}
+
+/// What a key holds.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// Text without control characters.
+    Text,
+    /// A standby's name.
+    Name,
+    /// A whole number of `unit` within bounds; without a `most` as far as 64 bits go.
+    Whole {
+        least: i64,
+        most: Option<i64>,
+        unit: &'static str,
+    },
+    /// A finite number of `unit` within bounds.
+    Number {
+        least: Least,
+        most: f64,
+        unit: &'static str,
+    },
+    /// Above 0 and up to 1, with so few decimals that rows can be chosen exactly.
+    Share,
+    /// `true` or `false`.
+    Truth,
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+    /// A size of at least so much.
+    Size { least: Bytes },
+    /// A length of time.
+    Time(Zero),
+    /// A list of texts.
+    Names,
+    /// PostgreSQL settings.
+    Settings,
+    /// Further keys.
+    Table(&'static [Key]),
+    /// One table of these keys for each standby.
+    Standbys(&'static [Key]),
+}
+
+/// A lower bound.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Least {
+    From(f64),
+    Above(f64),
+}
+
+/// Is a time of zero of use?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Zero {
+    Allowed,
+    Refused,
+}
+
+/// The largest size, well within what an engine takes.
+pub(super) const MOST_BYTES: Bytes = Bytes(64 << 40);
+
+/// The longest time, hours: sums of several stay far from the end of the clock.
+pub(super) const MOST_HOURS: u64 = 1000;
+
+/// Decimals of a share. Its denominator then divides 1,000,000, and `aid * numerator` stays within a `bigint`.
+pub(super) const SHARE_PARTS: u32 = 1_000_000;
+
+impl Kind {
+    /// What is allowed, to follow "is not allowed:" or "it takes".
+    pub(super) fn allowed(&self) -> String {
+        match self {
+            Self::Text => "text without control characters".into(),
+            Self::Name => {
+                "a lower-case letter, then up to 30 lower-case letters, digits or underscores; not \
+                           \"primary\" and not a standby's key"
+                    .into()
+            }
+            Self::Whole {
+                least,
+                most: None,
+                unit,
+            } => format!("a whole number from {least} up ({unit})"),
+            Self::Whole {
+                least,
+                most: Some(most),
+                unit,
+            } => {
+                format!("a whole number from {least} to {most} ({unit})")
+            }
+            Self::Number {
+                least: Least::From(least),
+                most,
+                unit,
+            } => {
+                format!("a number from {least} to {most} ({unit})")
+            }
+            Self::Number {
+                least: Least::Above(least),
+                most,
+                unit,
+            } => {
+                format!("a number above {least} and up to {most} ({unit})")
+            }
+            Self::Share => "a number above 0 and up to 1, with at most six decimals".into(),
+            Self::Truth => "true or false".into(),
+            Self::Choice(words) => one_of(words),
+            Self::Size { least } => {
+                format!("a size from {least} to {MOST_BYTES} with its unit, as in \"512MB\" or \"8GB\"")
+            }
+            Self::Time(zero) => {
+                let above = if *zero == Zero::Refused { " above zero" } else { "" };
+                format!("a time{above} with its unit, up to {MOST_HOURS}h, as in \"30s\" or \"1h30m\"")
+            }
+            Self::Names => "a list of standbys' names, as in [\"standby\"]".into(),
+            Self::Settings => "a table of PostgreSQL settings, each a text, a number or true or false".into(),
+            Self::Table(keys) => format!("a table of {}", names(keys).join(", ")),
+            Self::Standbys(_) => "one [[standby]] table for each standby, at least one".into(),
+        }
+    }
+}
+
+fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    quoted.join(" or ")
+}
+
+/// The names of keys, in their order.
+pub(super) fn names(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(|key| key.name.to_owned()).collect()
+}
+
+/// The key of that name.
+pub(super) fn find<'a>(keys: &'a [Key], name: &str) -> Option<&'a Key> {
+    keys.iter().find(|key| key.name == name)
+}
+
+const fn required(name: &'static str, kind: Kind) -> Key {
+    Key {
+        name,
+        need: Need::Required,
+        kind,
+    }
+}
+
+const fn optional(name: &'static str, kind: Kind) -> Key {
+    Key {
+        name,
+        need: Need::Optional,
+        kind,
+    }
+}
+
+/// The keys of a profile.
+pub(super) const PROFILE: &[Key] = &[
+    required("description", Kind::Text),
+    required("workload", Kind::Table(WORKLOAD)),
+    required("update", Kind::Table(UPDATE)),
+    required("fault", Kind::Table(FAULT)),
+    required("synchronous", Kind::Table(SYNCHRONOUS)),
+    required("postgres", Kind::Table(POSTGRES)),
+    required("primary", Kind::Table(MACHINE)),
+    required("standby", Kind::Standbys(STANDBY)),
+    required("watch", Kind::Table(WATCH)),
+];
+
+const WORKLOAD: &[Key] = &[
+    // 100,000 is 1.5 TB of accounts, 10^10 rows. Beyond 20,000 pgbench makes aid a bigint by itself.
+    required(
+        "scale",
+        Kind::Whole {
+            least: 1,
+            most: Some(100_000),
+            unit: "100,000 accounts each",
+        },
+    ),
+    required(
+        "rate_tps",
+        Kind::Number {
+            least: Least::Above(0.0),
+            most: 1e6,
+            unit: "transactions a second",
+        },
+    ),
+    required(
+        "clients",
+        Kind::Whole {
+            least: 1,
+            most: Some(10_000),
+            unit: "connections",
+        },
+    ),
+    required("baseline", Kind::Time(Zero::Allowed)),
+];
+
+const UPDATE: &[Key] = &[
+    required("fraction", Kind::Share),
+    // The smallest database has as many accounts, so no batch is without rows to look at.
+    required(
+        "batches",
+        Kind::Whole {
+            least: 1,
+            most: Some(100_000),
+            unit: "transactions",
+        },
+    ),
+    required("batch_interval", Kind::Time(Zero::Allowed)),
+    required("flush_deadline", Kind::Time(Zero::Refused)),
+];
+
+const FAULT: &[Key] = &[
+    required("kind", Kind::Choice(&["kill-walreceiver"])),
+    required("node", Kind::Text),
+    required("after", Kind::Time(Zero::Allowed)),
+];
+
+const SYNCHRONOUS: &[Key] = &[
+    required("method", Kind::Choice(&["FIRST", "ANY"])),
+    required(
+        "count",
+        Kind::Whole {
+            least: 0,
+            most: Some(1000),
+            unit: "standbys; 0 is asynchronous",
+        },
+    ),
+    optional("standbys", Kind::Names),
+];
+
+const POSTGRES: &[Key] = &[
+    required("data_checksums", Kind::Truth),
+    optional("common", Kind::Settings),
+    optional("primary", Kind::Settings),
+    optional("standby", Kind::Settings),
+];
+
+// Docker refuses fewer than 0.01 CPUs and takes a /dev/shm of 0 for its default.
+const CPUS: Key = required(
+    "cpus",
+    Kind::Number {
+        least: Least::From(0.01),
+        most: 1024.0,
+        unit: "CPUs, in whole or part",
+    },
+);
+const MEMORY: Key = required(
+    "memory",
+    Kind::Size {
+        least: Bytes(64 << 20),
+    },
+);
+const SHM: Key = required(
+    "shm",
+    Kind::Size {
+        least: Bytes(1 << 20),
+    },
+);
+const READ_IOPS: Key = required(
+    "read_iops",
+    Kind::Whole {
+        least: 1,
+        most: None,
+        unit: "operations a second",
+    },
+);
+const WRITE_IOPS: Key = required(
+    "write_iops",
+    Kind::Whole {
+        least: 1,
+        most: None,
+        unit: "operations a second",
+    },
+);
+const READ_AHEAD: Key = required(
+    "read_ahead_kb",
+    Kind::Whole {
+        least: 0,
+        most: Some(1 << 20),
+        unit: "kB",
+    },
+);
+
+const MACHINE: &[Key] = &[CPUS, MEMORY, SHM, READ_IOPS, WRITE_IOPS, READ_AHEAD];
+
+/// The keys of one standby.
+pub(super) const STANDBY: &[Key] = &[
+    required("name", Kind::Name),
+    CPUS,
+    MEMORY,
+    SHM,
+    READ_IOPS,
+    WRITE_IOPS,
+    READ_AHEAD,
+    optional("settings", Kind::Settings),
+];
+
+const WATCH: &[Key] = &[
+    required("deadline", Kind::Time(Zero::Refused)),
+    required("tail", Kind::Time(Zero::Allowed)),
+    required("stall_after", Kind::Time(Zero::Refused)),
+];
