@@ -1,0 +1,90 @@
+//! The experiment: a sequence of phases on a lab that somebody else has set up.
+//!
+//! What happens here is told by two files, the timeline and the events, and by nothing else: the verdict is another
+//! room's. The loop knows no Docker and no SQL; everything it waits for is a state of the sampled rows, with a
+//! deadline.
+
+mod lab;
+mod phases;
+mod recorder;
+#[cfg(test)]
+mod tests;
+
+pub use lab::{FaultReport, Finding, Lab, Severity};
+pub use recorder::{EventRecorder, SharedRow};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::measure::{Clock, Sampler};
+use crate::profile::Profile;
+use crate::store::{Phase, RunFolder, StoreError};
+use phases::Experiment;
+
+/// How an experiment ended, when nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All phases ran.
+    Completed,
+    /// A deadline passed, or something disqualified the run; `events.csv` says what.
+    GaveUp,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Why an experiment failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The lab could not do what a phase needs.
+    #[error("phase {}: {doing}", phase.name())]
+    Lab {
+        /// The phase.
+        phase: Phase,
+        /// What was being done.
+        doing: &'static str,
+        /// Why it could not be.
+        source: anyhow::Error,
+    },
+    /// A file of the run could not be made.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file of the run could not be added to.
+    #[error("a row or an event could not be written, is the disk full?")]
+    Append(#[source] csv::Error),
+}
+
+/// Runs the experiment and writes `timeline.csv` and `events.csv` as it goes.
+///
+/// `rows` is sent every row when it is made. A cancelled `stop` ends the run at once, with a valid result.
+///
+/// # Errors
+/// When the lab fails or a file cannot be written; what was recorded until then stays, with the reason as its last
+/// event.
+pub async fn run(
+    lab: &dyn Lab,
+    profile: &Profile,
+    folder: &RunFolder,
+    clock: Clock,
+    rows: &watch::Sender<SharedRow>,
+    stop: &CancellationToken,
+) -> Result<Ending, ExperimentError> {
+    let events = EventRecorder::create(folder, clock)?;
+    let (phase, phase_seen) = watch::channel(Phase::Settle);
+    let sources = lab.sources().await.map_err(|source| ExperimentError::Lab {
+        phase: Phase::Settle,
+        doing: "opening the monitoring connections",
+        source,
+    })?;
+    let sampler = Sampler::new(clock, lab.primary(), sources);
+    let finished = CancellationToken::new();
+    let recording = recorder::record(sampler, folder, phase_seen, rows, &finished);
+    let conducting = async {
+        let mut experiment = Experiment::new(lab, profile, events, phase, rows.subscribe(), stop);
+        let outcome = experiment.conduct().await;
+        let outcome = experiment.conclude(outcome).await;
+        finished.cancel();
+        outcome
+    };
+    let (ending, ()) = tokio::try_join!(conducting, recording)?;
+    Ok(ending)
+}

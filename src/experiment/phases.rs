@@ -1,0 +1,387 @@
+//! The phases, in the order in which they follow each other.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::{Ending, EventRecorder, ExperimentError, Finding, Lab, Severity, SharedRow};
+use crate::measure::TICK;
+use crate::profile::Profile;
+use crate::store::{EventKind, Metric, Phase, Row};
+
+/// How long anything may take that is a matter of a moment: a checkpoint of a quiet server, the first full row.
+const PROMPT: Duration = Duration::from_secs(120);
+
+/// Ticks between two looks for what would make waiting senseless.
+const LOOK_EVERY: u64 = 5;
+
+/// Rows after a moment whose load report may still tell of the time before it: the report's second lies up to one
+/// tick before the row's.
+const TICKS_OF_THE_PAST: u64 = 2;
+
+/// Rows without a commit from which their end is worth an event: at a few transactions a second, and with the rate
+/// drawn at random, one or two are no news.
+const GAP_TICKS: u64 = 3;
+
+/// Why the sequence of phases stopped before its end.
+pub(super) enum Halt {
+    /// For a reason that stands in `events.csv`.
+    Ended(Ending),
+    /// For an error.
+    Failed(ExperimentError),
+}
+
+impl From<ExperimentError> for Halt {
+    fn from(error: ExperimentError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+type Step<T = ()> = Result<T, Halt>;
+
+/// An experiment under way.
+pub(super) struct Experiment<'a> {
+    lab: &'a dyn Lab,
+    profile: &'a Profile,
+    events: EventRecorder,
+    phase: watch::Sender<Phase>,
+    rows: watch::Receiver<SharedRow>,
+    stop: &'a CancellationToken,
+}
+
+impl<'a> Experiment<'a> {
+    pub(super) fn new(
+        lab: &'a dyn Lab,
+        profile: &'a Profile,
+        events: EventRecorder,
+        phase: watch::Sender<Phase>,
+        rows: watch::Receiver<SharedRow>,
+        stop: &'a CancellationToken,
+    ) -> Self {
+        Self {
+            lab,
+            profile,
+            events,
+            phase,
+            rows,
+            stop,
+        }
+    }
+
+    /// All phases.
+    pub(super) async fn conduct(&mut self) -> Step {
+        self.settle().await?;
+        self.baseline().await?;
+        self.update().await?;
+        let fault_at = self.fault().await?;
+        self.recovery(fault_at).await?;
+        self.tail().await
+    }
+
+    /// Stops the load, collects what the servers have to say and tells how it ended.
+    pub(super) async fn conclude(&mut self, outcome: Step) -> Result<Ending, ExperimentError> {
+        if let Err(Halt::Failed(error)) = &outcome {
+            self.events
+                .record(EventKind::Disqualified, None, None, chain(error))?;
+        }
+        if let Err(error) = self.lab.stop_load().await {
+            self.events.record(
+                EventKind::Note,
+                None,
+                None,
+                format!("stopping the load: {error:#}"),
+            )?;
+        }
+        match self.lab.findings().await {
+            Ok(findings) => findings.iter().try_for_each(|finding| self.report(finding))?,
+            Err(error) => self.events.record(
+                EventKind::Note,
+                None,
+                None,
+                format!("the servers' logs and states could not be looked at: {error:#}"),
+            )?,
+        }
+        match outcome {
+            Ok(()) => Ok(Ending::Completed),
+            Err(Halt::Ended(ending)) => Ok(ending),
+            Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Until every source has answered once and the primary is checkpointed.
+    async fn settle(&mut self) -> Step {
+        self.enter(Phase::Settle)?;
+        self.ask("a checkpoint on the primary", PROMPT, self.lab.checkpoint())
+            .await?;
+        let (primary, standbys) = (self.lab.primary().to_owned(), self.lab.standbys());
+        self.until("every server and disk to answer the sampler", PROMPT, |row| {
+            let knows_disk = |node: &str| row.number(node, &Metric::ReadsTotal).is_some();
+            row.number(&primary, &Metric::WalLsn).is_some()
+                && knows_disk(&primary)
+                && standbys
+                    .iter()
+                    .all(|node| row.number(node, &Metric::ReplayLsn).is_some() && knows_disk(node))
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// The load alone.
+    async fn baseline(&mut self) -> Step {
+        self.enter(Phase::Baseline)?;
+        self.ask("starting the load", PROMPT, self.lab.start_load())
+            .await?;
+        let primary = self.lab.primary().to_owned();
+        self.until("the load's first commit", PROMPT, |row| {
+            row.number(&primary, &Metric::Tps).is_some_and(|tps| tps > 0.0)
+        })
+        .await?;
+        self.pass(self.profile.workload.baseline).await
+    }
+
+    /// The update, and then until the standbys have flushed all of its WAL and its commit is acknowledged.
+    async fn update(&mut self) -> Step {
+        self.enter(Phase::Update)?;
+        let deadline = self.profile.update.flush_deadline;
+        let start = self.wal_lsn().await?;
+        self.events
+            .record(EventKind::UpdateStarted, None, Some(start), "")?;
+        let batches = self.profile.update.batches;
+        for batch in 0..batches {
+            let next_at = Instant::now() + self.profile.update.batch_interval;
+            self.ask("the update", deadline, self.lab.execute_update(batch))
+                .await?;
+            if batch + 1 < batches {
+                self.ask("the update's commit", deadline, self.lab.commit_update())
+                    .await?;
+                self.pass(next_at.saturating_duration_since(Instant::now()))
+                    .await?;
+            }
+        }
+        let end = self.wal_lsn().await?;
+        self.events
+            .record(EventKind::UpdateExecuted, None, Some(end), "")?;
+
+        self.enter(Phase::Flush)?;
+        self.ask("the update's commit", deadline, self.lab.commit_update())
+            .await?;
+        let committed = self.wal_lsn().await?;
+        self.events
+            .record(EventKind::UpdateCommitted, None, Some(committed), "")?;
+        let standbys = self.lab.standbys();
+        self.until("every standby to flush the update's WAL", deadline, |row| {
+            standbys.iter().all(|node| {
+                row.number(node, &Metric::FlushLsn)
+                    .is_some_and(|lsn| lsn >= end as f64)
+            })
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// The fault, if nothing stands in the way of blaming it for what follows. Returns when it was injected.
+    async fn fault(&mut self) -> Step<Instant> {
+        let fault = &self.profile.fault;
+        self.pass(fault.after).await?;
+        let row = self.next_row().await?;
+        if let Some((node, what)) = unsound_before_fault(&row, &self.lab.standbys()) {
+            self.events
+                .record(EventKind::Disqualified, Some(&node), None, what)?;
+            return Err(Halt::Ended(Ending::GaveUp));
+        }
+        self.enter(Phase::Recovery)?;
+        let at = Instant::now();
+        let report = self.ask("the fault", PROMPT, self.lab.inject(fault)).await?;
+        self.events
+            .record_at(at, EventKind::Fault, Some(&fault.node), None, report.done)?;
+        self.events
+            .record(EventKind::FaultVerified, Some(&fault.node), None, report.evidence)?;
+        Ok(at)
+    }
+
+    /// Until the standby streams again and commits flow.
+    async fn recovery(&mut self, fault_at: Instant) -> Step {
+        let within = self.profile.watch.deadline;
+        let node = self.profile.fault.node.clone();
+        let primary = self.lab.primary().to_owned();
+        let last_before = self.rows.borrow_and_update().as_ref().map_or(0, |row| row.tick);
+        let (mut streaming, mut flowing, mut zeros) = (false, false, 0_u64);
+        while !(streaming && flowing) {
+            let row = match timeout_at(fault_at + within, self.next_row()).await {
+                Ok(row) => row?,
+                Err(_) => return self.give_up("the standby to stream and commits to flow again", within),
+            };
+            if !streaming && row.number(&node, &Metric::WalreceiverStreaming) == Some(1.0) {
+                streaming = true;
+                self.events
+                    .record(EventKind::StreamingAgain, Some(&node), None, "")?;
+            }
+            let Some(tps) = row.number(&primary, &Metric::Tps) else {
+                continue;
+            };
+            flowing = tps > 0.0 && row.tick > last_before + TICKS_OF_THE_PAST;
+            if flowing && zeros >= GAP_TICKS {
+                self.events.record(
+                    EventKind::CommitsAgain,
+                    None,
+                    None,
+                    format!("after {zeros} s without one"),
+                )?;
+            }
+            zeros = if tps > 0.0 { 0 } else { zeros + 1 };
+        }
+        Ok(())
+    }
+
+    /// A while longer.
+    async fn tail(&mut self) -> Step {
+        self.enter(Phase::Tail)?;
+        self.pass(self.profile.watch.tail).await
+    }
+
+    fn enter(&mut self, phase: Phase) -> Step {
+        self.phase.send_replace(phase);
+        Ok(self.events.record(EventKind::Phase, None, None, phase.name())?)
+    }
+
+    fn report(&mut self, finding: &Finding) -> Result<(), ExperimentError> {
+        let kind = match finding.severity {
+            Severity::Note => EventKind::Note,
+            Severity::Disqualifying => EventKind::Disqualified,
+        };
+        self.events
+            .record(kind, Some(&finding.node), None, &*finding.what)
+    }
+
+    fn give_up(&mut self, waited_for: &str, waited: Duration) -> Step {
+        let detail = format!("waited {waited:?} for {waited_for}");
+        self.events.record(EventKind::Deadline, None, None, detail)?;
+        Err(Halt::Ended(Ending::GaveUp))
+    }
+
+    fn interrupted(&mut self) -> Halt {
+        match self
+            .events
+            .record(EventKind::Interrupted, None, None, "stopped by the user")
+        {
+            Ok(()) => Halt::Ended(Ending::Interrupted),
+            Err(error) => Halt::Failed(error),
+        }
+    }
+
+    async fn wal_lsn(&mut self) -> Step<u64> {
+        self.ask("the end of WAL", PROMPT, self.lab.wal_lsn()).await
+    }
+
+    /// What the lab answers, unless the user stops the run or the answer does not come in time.
+    async fn ask<T>(
+        &mut self,
+        doing: &'static str,
+        deadline: Duration,
+        asked: impl Future<Output = anyhow::Result<T>>,
+    ) -> Step<T> {
+        let phase = *self.phase.borrow();
+        match self.stop.run_until_cancelled(timeout(deadline, asked)).await {
+            None => Err(self.interrupted()),
+            Some(Ok(Ok(answer))) => Ok(answer),
+            Some(Ok(Err(source))) => Err(ExperimentError::Lab { phase, doing, source }.into()),
+            Some(Err(_)) => {
+                let source = anyhow::anyhow!("not done after {deadline:?}");
+                Err(ExperimentError::Lab { phase, doing, source }.into())
+            }
+        }
+    }
+
+    /// The first row from now on of which `met` is true.
+    async fn until(
+        &mut self,
+        what: &str,
+        within: Duration,
+        mut met: impl FnMut(&Row) -> bool,
+    ) -> Step<Arc<Row>> {
+        let deadline = Instant::now() + within;
+        loop {
+            match timeout_at(deadline, self.next_row()).await {
+                Ok(Ok(row)) if met(&row) => return Ok(row),
+                Ok(row) => drop(row?),
+                Err(_) => {
+                    let given_up = self.give_up(what, within);
+                    given_up?;
+                }
+            }
+        }
+    }
+
+    /// Lets this much of the experiment's time pass, under watch.
+    async fn pass(&mut self, time: Duration) -> Step {
+        let end = Instant::now() + time;
+        while let Ok(row) = timeout_at(end, self.next_row()).await {
+            row?;
+        }
+        Ok(())
+    }
+
+    /// The next row, unless the user stops the run or the run is no longer worth waiting for.
+    async fn next_row(&mut self) -> Step<Arc<Row>> {
+        let row = match self.stop.run_until_cancelled(self.rows.changed()).await {
+            None | Some(Err(_)) => return Err(self.interrupted()),
+            Some(Ok(())) => self.rows.borrow_and_update().clone(),
+        };
+        let Some(row) = row else {
+            return Err(self.interrupted());
+        };
+        if let Some(how) = self.lab.load_end() {
+            let node = self.lab.primary().to_owned();
+            let detail = format!("the load ended while it was needed: {how}");
+            self.events
+                .record(EventKind::Disqualified, Some(&node), None, detail)?;
+            return Err(Halt::Ended(Ending::GaveUp));
+        }
+        if row.tick.is_multiple_of(LOOK_EVERY) {
+            self.look_for_ailments().await?;
+        }
+        Ok(row)
+    }
+
+    async fn look_for_ailments(&mut self) -> Step {
+        let ailments = match timeout(TICK * 3, self.lab.ailments()).await {
+            Ok(Ok(ailments)) => ailments,
+            Ok(Err(error)) => return Ok(tracing::warn!("looking at the nodes: {error:#}")),
+            Err(_) => return Ok(tracing::warn!("looking at the nodes: no answer from the engine")),
+        };
+        ailments.iter().try_for_each(|ailment| self.report(ailment))?;
+        if ailments
+            .iter()
+            .any(|ailment| ailment.severity == Severity::Disqualifying)
+        {
+            return Err(Halt::Ended(Ending::GaveUp));
+        }
+        Ok(())
+    }
+}
+
+/// A state before the fault in which what follows could not be blamed on it.
+fn unsound_before_fault(row: &Row, standbys: &[String]) -> Option<(String, &'static str)> {
+    standbys.iter().find_map(|node| {
+        let what = if row.number(node, &Metric::ReplayPaused) == Some(1.0) {
+            "replay was paused before the fault"
+        } else if row.number(node, &Metric::WalreceiverStreaming) != Some(1.0) {
+            "the walreceiver did not stream before the fault"
+        } else {
+            return None;
+        };
+        Some((node.clone(), what))
+    })
+}
+
+/// An error with everything that led to it, on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source())
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}

@@ -1,0 +1,92 @@
+//! Rows and events on their way to disk.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::ExperimentError;
+use crate::measure::{Clock, Sampler};
+use crate::store::{Event, EventKind, EventLog, Phase, Row, RunFolder, StoreError, TimelineWriter};
+
+/// The newest row, for whoever waits for a state or shows it; none before the first tick.
+pub type SharedRow = Option<Arc<Row>>;
+
+/// Makes a row a tick and appends it to `timeline.csv`, until `finished`.
+pub(super) async fn record(
+    mut sampler: Sampler,
+    folder: &RunFolder,
+    phase: watch::Receiver<Phase>,
+    rows: &watch::Sender<SharedRow>,
+    finished: &CancellationToken,
+) -> Result<(), ExperimentError> {
+    let mut timeline = TimelineWriter::create(&folder.timeline_path(), sampler.columns().to_vec())?;
+    while let Some(row) = finished
+        .run_until_cancelled(sampler.next(|| *phase.borrow()))
+        .await
+    {
+        timeline.append(&row).map_err(ExperimentError::Append)?;
+        rows.send_replace(Some(Arc::new(row)));
+    }
+    Ok(())
+}
+
+/// Writes `events.csv` on the run's clock.
+#[derive(Debug)]
+pub struct EventRecorder {
+    log: EventLog,
+    clock: Clock,
+}
+
+impl EventRecorder {
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(folder: &RunFolder, clock: Clock) -> Result<Self, StoreError> {
+        Ok(Self {
+            log: EventLog::create(&folder.events_path())?,
+            clock,
+        })
+    }
+
+    /// Writes an event that happened now.
+    pub(super) fn record(
+        &mut self,
+        kind: EventKind,
+        node: Option<&str>,
+        lsn: Option<u64>,
+        detail: impl Into<String>,
+    ) -> Result<(), ExperimentError> {
+        self.record_at(Instant::now(), kind, node, lsn, detail)
+    }
+
+    /// Writes an event that happened at `at`, a moment ago.
+    pub(super) fn record_at(
+        &mut self,
+        at: Instant,
+        kind: EventKind,
+        node: Option<&str>,
+        lsn: Option<u64>,
+        detail: impl Into<String>,
+    ) -> Result<(), ExperimentError> {
+        // A line of the file is an event: a reader that finds the last line cut must not find half an event.
+        let detail = detail.into().split_whitespace().collect::<Vec<_>>().join(" ");
+        let ago_s = at.elapsed().as_secs_f64();
+        let event = Event {
+            t_s: round(self.clock.t_s(at), 1e6),
+            unix_s: round(self.clock.unix_s() - ago_s, 1e3),
+            kind,
+            node: node.map(str::to_owned),
+            lsn,
+            detail,
+        };
+        self.log.append(&event).map_err(ExperimentError::Append)
+    }
+}
+
+/// Rounds to a fraction of which one unit has `parts`.
+fn round(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
+}

@@ -1,0 +1,258 @@
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::fake::{FakeLab, Mishap, Script};
+use crate::store::{Event, EventKind, Metric, Timeline};
+
+/// A run under virtual time, and what it left on disk.
+struct Told {
+    ending: Result<Ending, ExperimentError>,
+    timeline: Timeline,
+    events: Vec<Event>,
+    took: Duration,
+    _dir: TempDir,
+}
+
+impl Told {
+    fn at(&self, kind: EventKind) -> Option<f64> {
+        self.events
+            .iter()
+            .find(|event| event.kind == kind)
+            .map(|event| event.t_s)
+    }
+
+    fn detail(&self, kind: EventKind) -> &str {
+        self.events
+            .iter()
+            .find(|event| event.kind == kind)
+            .map_or("", |event| &event.detail)
+    }
+
+    fn phases(&self) -> Vec<&str> {
+        self.events
+            .iter()
+            .filter(|e| e.kind == EventKind::Phase)
+            .map(|e| e.detail.as_str())
+            .collect()
+    }
+
+    fn seconds_without_a_commit(&self, phase: Phase) -> usize {
+        let rows = self.timeline.rows.iter().filter(|row| row.phase == phase);
+        rows.filter(|row| row.number("primary", &Metric::Tps) == Some(0.0))
+            .count()
+    }
+}
+
+fn profile() -> Profile {
+    let mut profile = Profile::load("smoke", &[]).unwrap();
+    profile.workload.baseline = Duration::from_secs(10);
+    profile.update.batches = 1;
+    profile.update.flush_deadline = Duration::from_secs(60);
+    profile.fault.after = Duration::from_secs(3);
+    profile.watch.deadline = Duration::from_secs(120);
+    profile.watch.tail = Duration::from_secs(10);
+    profile
+}
+
+async fn tell(script: Script, profile: &Profile, stop_after: Option<Duration>) -> Told {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::at(dir.path());
+    let (rows, _) = watch::channel(None);
+    let stop = CancellationToken::new();
+    if let Some(after) = stop_after {
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            sleep(after).await;
+            stop.cancel();
+        });
+    }
+    let began = Instant::now();
+    let clock = Clock::start_virtual(1_800_000_000.0);
+    let ending = run(&FakeLab::new(script), profile, &folder, clock, &rows, &stop).await;
+    let took = began.elapsed();
+    let (timeline, events) = (folder.timeline().unwrap_or_default(), folder.events().unwrap());
+    Told {
+        ending,
+        timeline,
+        events,
+        took,
+        _dir: dir,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_at_its_cap_stalls_the_primary_until_it_has_replayed_all() {
+    let told = tell(Script::stalling(), &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+    assert_eq!(
+        told.phases(),
+        ["settle", "baseline", "update", "flush", "recovery", "tail"]
+    );
+    let hang = told.seconds_without_a_commit(Phase::Recovery);
+    // 100 MB at 2 MB/s, less what was replayed in the 5 s of the update and the 3 s before the fault.
+    assert!((38..=44).contains(&hang), "{hang}");
+    let (fault, streaming) = (
+        told.at(EventKind::Fault).unwrap(),
+        told.at(EventKind::StreamingAgain).unwrap(),
+    );
+    assert!(
+        (38.0..=44.0).contains(&(streaming - fault)),
+        "{fault} {streaming}"
+    );
+    assert!(told.at(EventKind::CommitsAgain).unwrap() >= streaming);
+    let ticks: Vec<u64> = told.timeline.rows.iter().map(|row| row.tick).collect();
+    assert_eq!(ticks, (1..=ticks.len() as u64).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_that_keeps_up_stalls_nobody() {
+    let told = tell(Script::fast(), &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+    assert!(told.seconds_without_a_commit(Phase::Recovery) <= 1);
+    assert_eq!(told.at(EventKind::CommitsAgain), None);
+    assert!(told.at(EventKind::StreamingAgain).is_some());
+    assert_eq!(told.timeline.rows.last().unwrap().phase, Phase::Tail);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_updates_wal_stands_in_its_events() {
+    let told = tell(Script::fast(), &profile(), None).await;
+    let lsn = |kind| {
+        told.events
+            .iter()
+            .find(|event| event.kind == kind)
+            .unwrap()
+            .lsn
+            .unwrap()
+    };
+    let written = lsn(EventKind::UpdateExecuted) - lsn(EventKind::UpdateStarted);
+    assert!(written.abs_diff(100 << 20) < 4 << 20, "{written}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paced_update_starts_its_batches_at_their_interval() {
+    let mut profile = profile();
+    profile.update.batches = 3;
+    profile.update.batch_interval = Duration::from_secs(20);
+    let told = tell(Script::fast(), &profile, None).await;
+    let took = told.at(EventKind::UpdateExecuted).unwrap() - told.at(EventKind::UpdateStarted).unwrap();
+    assert!((45.0..46.0).contains(&took), "{took}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_walreceiver_that_never_comes_back_ends_at_the_deadline() {
+    let told = tell(Script::stalling().with(Mishap::NeverStreams), &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
+    assert!(
+        told.detail(EventKind::Deadline).contains("the standby to stream"),
+        "{:?}",
+        told.events
+    );
+    assert!(told.seconds_without_a_commit(Phase::Recovery) > 115);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_that_dies_in_the_hang_ends_the_run_without_waiting_for_the_deadline() {
+    let told = tell(
+        Script::stalling().with(Mishap::StandbyDies(Duration::from_secs(10))),
+        &profile(),
+        None,
+    )
+    .await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
+    assert!(told.detail(EventKind::Disqualified).contains("exit code 137"));
+    assert!(told.took < Duration::from_secs(60), "{:?}", told.took);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_that_dies_ends_the_run_with_how_it_died() {
+    let told = tell(
+        Script::stalling().with(Mishap::LoadDies(Duration::from_secs(30))),
+        &profile(),
+        None,
+    )
+    .await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
+    assert!(told.detail(EventKind::Disqualified).contains("exit code 1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_replay_is_seen_before_the_fault_which_is_then_not_injected() {
+    let told = tell(Script::stalling().with(Mishap::ReplayPaused), &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
+    assert_eq!(
+        told.detail(EventKind::Disqualified),
+        "replay was paused before the fault"
+    );
+    assert_eq!(told.at(EventKind::Fault), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_that_cannot_be_injected_is_an_error_and_the_last_word_of_the_events() {
+    let told = tell(Script::stalling().with(Mishap::FaultFails), &profile(), None).await;
+    let error = told.ending.as_ref().unwrap_err();
+    assert_eq!(error.to_string(), "phase recovery: the fault");
+    assert_eq!(
+        told.detail(EventKind::Disqualified),
+        "phase recovery: the fault: there is no walreceiver on standby"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_is_never_acknowledged_fails_at_its_deadline() {
+    let told = tell(Script::fast().with(Mishap::CommitHangs), &profile(), None).await;
+    assert!(told.ending.is_err());
+    assert!(
+        told.detail(EventKind::Disqualified)
+            .contains("the update's commit: not done after 60s")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_run_ends_at_once_and_keeps_what_it_has_seen() {
+    for after in [2, 12, 17, 40] {
+        let told = tell(Script::stalling(), &profile(), Some(Duration::from_secs(after))).await;
+        assert_eq!(
+            told.ending.as_ref().unwrap(),
+            &Ending::Interrupted,
+            "after {after} s"
+        );
+        assert!(told.at(EventKind::Interrupted).is_some());
+        assert!(told.took <= Duration::from_secs(after + 1), "{:?}", told.took);
+        assert!(told.timeline.rows.len() as u64 + 1 >= after);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_logs_say_at_the_end_is_an_event() {
+    let told = tell(Script::fast().with(Mishap::Conflict), &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+    assert!(told.detail(EventKind::Note).contains("recovery conflict"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_size_hang_of_forty_minutes_misses_no_second() {
+    let mut profile = profile();
+    profile.watch.deadline = Duration::from_secs(4_500);
+    let script = Script {
+        update_wal: 4_800.0 * 1_048_576.0,
+        update: Duration::from_secs(160),
+        ..Script::stalling()
+    };
+    profile.update.flush_deadline = Duration::from_secs(600);
+    let told = tell(script, &profile, None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+    assert!(told.seconds_without_a_commit(Phase::Recovery) > 2_200);
+    assert!(
+        told.timeline
+            .rows
+            .iter()
+            .zip(1..)
+            .all(|(row, tick)| row.tick == tick)
+    );
+}
