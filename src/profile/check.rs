@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::bytes::Bytes;
 use super::error::{Complaint, Problem};
 use super::tree::{self, Step, Table};
-use super::{FaultKind, Machine, PRIMARY, Profile};
+use super::{FaultKind, Machine, PRIMARY, Profile, setting};
 
 /// PostgreSQL's own default of `shared_buffers`.
 const DEFAULT_SHARED_BUFFERS: Bytes = Bytes(128 << 20);
@@ -18,11 +18,20 @@ pub(super) fn check(profile: &Profile, written: &Table) -> Vec<Problem> {
         problems: Vec::new(),
     };
     checker.machines();
-    checker.standby_names();
-    checker.synchronous();
-    checker.fault();
     checker.watch();
+    // What refers to a standby by its name can be judged only where a name means one standby.
+    if checker.standby_names() == Names::Unique {
+        checker.synchronous();
+        checker.fault();
+    }
     checker.problems
+}
+
+/// Does each name of a standby mean one?
+#[derive(PartialEq, Eq)]
+enum Names {
+    Unique,
+    Shared,
 }
 
 struct Checker<'a> {
@@ -69,54 +78,24 @@ impl Checker<'_> {
             );
         }
         let settings = self.profile.effective_settings(node);
-        match settings
+        let set = settings
             .get("shared_buffers")
-            .map(|text| (text, setting_size(text)))
-        {
-            Some((text, None)) => self.shared_buffers_unreadable(at, node, text),
-            Some((text, Some(buffers))) if buffers > memory => {
-                let allowed = format!("at least the shared_buffers of {node:?}, {text}");
-                self.refuse(&key("memory"), memory.to_string(), allowed);
-            }
-            None if DEFAULT_SHARED_BUFFERS > memory => {
-                let allowed = format!(
-                    "at least the shared_buffers of {node:?}, {DEFAULT_SHARED_BUFFERS} as the profile does not set it"
-                );
-                self.refuse(&key("memory"), memory.to_string(), allowed);
-            }
-            Some(_) | None => {}
+            .and_then(|text| setting::size(text));
+        let buffers = set.unwrap_or(DEFAULT_SHARED_BUFFERS);
+        if buffers > memory {
+            let default = if set.is_none() {
+                " as the profile does not set it"
+            } else {
+                ""
+            };
+            let allowed = format!("at least the shared_buffers of {node:?}, {buffers}{default}");
+            self.refuse(&key("memory"), memory.to_string(), allowed);
         }
     }
 
-    /// The value is reported where it comes from: the table nearest to the node that sets it.
-    fn shared_buffers_unreadable(&mut self, at: &[Step<'_>], node: &str, text: &str) {
-        let name = Step::Key("shared_buffers");
-        let own = [at, &[Step::Key("settings"), name]].concat();
-        let of_kind = if node == PRIMARY { PRIMARY } else { "standby" };
-        let kind = [Step::Key("postgres"), Step::Key(of_kind), name];
-        let common = [Step::Key("postgres"), Step::Key("common"), name];
-        let postgres = &self.profile.postgres;
-        let settings = if node == PRIMARY {
-            &postgres.primary
-        } else {
-            &postgres.standby
-        };
-        let is_own = self
-            .profile
-            .standby
-            .iter()
-            .any(|standby| standby.name == node && standby.settings.contains_key("shared_buffers"));
-        let way: &[Step<'_>] = match (is_own, settings.contains_key("shared_buffers")) {
-            (true, _) => &own,
-            (false, true) => &kind,
-            (false, false) => &common,
-        };
-        let allowed = "a size as PostgreSQL has it, \"128MB\", or a number of 8 kB blocks".to_owned();
-        self.refuse(way, format!("{text:?}"), allowed);
-    }
-
-    fn standby_names(&mut self) {
+    fn standby_names(&mut self) -> Names {
         let mut seen = BTreeSet::new();
+        let mut names = Names::Unique;
         for (index, standby) in self.profile.standby.iter().enumerate() {
             if !seen.insert(standby.name.as_str()) {
                 let way = [Step::Key("standby"), Step::Item(index), Step::Key("name")];
@@ -125,8 +104,10 @@ impl Checker<'_> {
                     format!("{:?}", standby.name),
                     "each standby has a name of its own".to_owned(),
                 );
+                names = Names::Shared;
             }
         }
+        names
     }
 
     fn synchronous(&mut self) {
@@ -190,42 +171,4 @@ fn compact(time: std::time::Duration) -> String {
     SpanPrinter::new()
         .designator(Designator::Compact)
         .unsigned_duration_to_string(&time)
-}
-
-/// The size of a setting that PostgreSQL counts in blocks of 8 kB unless it has a unit; fractions are allowed there.
-fn setting_size(text: &str) -> Option<Bytes> {
-    let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let unit: u64 = match unit.trim() {
-        "" => 8 << 10,
-        unit => format!("1{unit}").parse::<Bytes>().ok()?.0,
-    };
-    let number: f64 = number.parse().ok()?;
-    // A cast from f64 ends at the bounds of the integer, which is as good as any size beyond a machine's memory.
-    Some(Bytes((number * unit as f64) as u64))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shared_buffers_are_read_as_postgresql_reads_them() {
-        for (text, size) in [
-            ("128MB", Some(128 << 20)),
-            ("16384", Some(128 << 20)),
-            (" 1.5 GB ", Some(3 << 29)),
-            ("800kB", Some(800 << 10)),
-            ("128mb", None),
-            ("lots", None),
-            ("", None),
-            ("MB", None),
-            ("1.2.3MB", None),
-        ] {
-            assert_eq!(setting_size(text), size.map(Bytes), "{text:?}");
-        }
-    }
 }

@@ -91,7 +91,7 @@ pub(super) struct Problem {
 pub(super) enum Complaint {
     #[error("not TOML: {0}")]
     Syntax(String),
-    #[error("unknown key {name:?}{}; known here: {}", did_you_mean(nearest.as_deref()), known.join(", "))]
+    #[error("unknown key {name:?}{}; known here: {}", perhaps(nearest.as_deref()), known.join(", "))]
     UnknownKey {
         name: String,
         nearest: Option<String>,
@@ -120,8 +120,8 @@ pub(super) enum Complaint {
     Shape(String),
 }
 
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |nearest| format!(": did you mean {nearest:?}?"))
+fn perhaps(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!(", perhaps {nearest:?}"))
 }
 
 impl Complaint {

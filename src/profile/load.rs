@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::error::{Complaint, Problem};
 use super::tree::{self, Place, Table};
-use super::{Builtin, Override, Problems, Profile, ProfileError, check, overrides, read, schema};
+use super::{Builtin, Override, Problems, Profile, ProfileError, check, overrides, read, schema, setting};
 
 impl Profile {
     /// The profile of that name or in that file, with the overrides laid over it.
@@ -38,10 +38,8 @@ impl Profile {
     pub fn parse(origin: &str, text: &str, overrides: &[Override]) -> Result<Self, Problems> {
         read_checked(text, overrides).map_err(|mut found| {
             found.sort_by_key(|problem| problem.place);
-            // One --set may have reached several standbys: a mistake in it is told once.
-            found.dedup_by(|a, b| {
-                matches!(a.place, Place::Set(_)) && a.place == b.place && a.complaint == b.complaint
-            });
+            // A setting, or one --set, may reach several nodes: a mistake in it is told once.
+            found.dedup();
             let overrides = overrides.iter().map(ToString::to_string).collect();
             Problems {
                 origin: origin.to_owned(),
@@ -63,7 +61,7 @@ impl Profile {
 fn read_checked(text: &str, overrides: &[Override]) -> Result<Profile, Vec<Problem>> {
     let mut root = tree::parse(text).map_err(|problem| vec![problem])?;
     let mut problems = Vec::new();
-    overrides::flatten_settings(schema::PROFILE, &mut root, "", &mut problems);
+    setting::flatten_all(schema::PROFILE, &mut root, "", &mut problems);
     overrides::apply(overrides, &mut root, &mut problems);
     let sound = read::table(schema::PROFILE, &root, Place::File, "", &mut problems);
     if !problems.is_empty() {

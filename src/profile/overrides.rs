@@ -6,8 +6,7 @@ use std::str::FromStr;
 use super::error::{Complaint, Problem, printable};
 use super::read;
 use super::schema::{self, Key, Kind};
-use super::setting;
-use super::tree::{Entry, Place, Table, Value};
+use super::tree::{Entry, Place, Table, Value, as_table};
 
 /// One `--set KEY=VALUE`. Keys are dotted paths; `standby.KEY` means every standby, `standby.NAME.KEY` one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,42 +59,6 @@ pub(super) fn apply(overrides: &[Override], root: &mut Table, problems: &mut Vec
             complaint,
         };
         problems.extend(complaints.into_iter().map(problem));
-    }
-}
-
-/// Joins the settings that TOML nested, wherever the schema has settings, so that a name finds its value.
-pub(super) fn flatten_settings(
-    keys: &'static [Key],
-    table: &mut Table,
-    path: &str,
-    problems: &mut Vec<Problem>,
-) {
-    for key in keys {
-        let Some(entry) = table.get_mut(key.name) else {
-            continue;
-        };
-        let path = if path.is_empty() {
-            key.name.to_owned()
-        } else {
-            format!("{path}.{}", key.name)
-        };
-        match (&key.kind, &mut entry.value) {
-            (Kind::Settings, Value::Table(settings)) => setting::flatten(settings, &path, problems),
-            (Kind::Table(keys), Value::Table(inner)) => flatten_settings(keys, inner, &path, problems),
-            (Kind::Standbys(keys), Value::List(items)) => {
-                for standby in items.iter_mut().filter_map(as_table) {
-                    flatten_settings(keys, standby, &path, problems);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-fn as_table(entry: &mut Entry) -> Option<&mut Table> {
-    match &mut entry.value {
-        Value::Table(table) => Some(table),
-        _ => None,
     }
 }
 

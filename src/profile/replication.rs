@@ -46,6 +46,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
     use super::super::tests::{quick, two_standbys};
 
     #[test]

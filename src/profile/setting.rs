@@ -1,7 +1,9 @@
 //! PostgreSQL settings in a profile: their names, their values as text, and those the lab keeps for itself.
 
+use super::bytes::Bytes;
 use super::error::{Complaint, Problem};
-use super::tree::{Entry, Table, Value};
+use super::schema::{Key, Kind};
+use super::tree::{Entry, Table, Value, as_table};
 
 /// Settings that a profile may not set, with the reason. The lab sets them itself or needs them as they are.
 const RESERVED: &[(&str, &str)] = &[
@@ -76,6 +78,11 @@ pub(super) fn check(name: &str, text: &str) -> Option<Complaint> {
             "\"replica\" or \"logical\", without which no standby streams",
         ));
     }
+    if name == "shared_buffers" && size(text).is_none() {
+        return Some(refuse(
+            "a size as PostgreSQL has it, as in \"128MB\", or a number of 8 kB blocks",
+        ));
+    }
     None
 }
 
@@ -97,8 +104,48 @@ pub(super) fn text(value: &Value) -> Option<String> {
     }
 }
 
+/// The size of a setting that PostgreSQL counts in blocks of 8 kB unless it has a unit; fractions are allowed there.
+pub(super) fn size(text: &str) -> Option<Bytes> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit: u64 = match unit.trim() {
+        "" => 8 << 10,
+        unit => format!("1{unit}").parse::<Bytes>().ok()?.0,
+    };
+    let number: f64 = number.parse().ok()?;
+    // A cast from f64 ends at the bounds of the integer, which is as good as any size beyond a machine's memory.
+    Some(Bytes((number * unit as f64) as u64))
+}
+
+/// Joins the settings that TOML nested, wherever the schema has settings, so that a name finds its value.
+pub(super) fn flatten_all(keys: &'static [Key], table: &mut Table, path: &str, problems: &mut Vec<Problem>) {
+    for key in keys {
+        let Some(entry) = table.get_mut(key.name) else {
+            continue;
+        };
+        let path = if path.is_empty() {
+            key.name.to_owned()
+        } else {
+            format!("{path}.{}", key.name)
+        };
+        match (&key.kind, &mut entry.value) {
+            (Kind::Settings, Value::Table(settings)) => flatten(settings, &path, problems),
+            (Kind::Table(keys), Value::Table(inner)) => flatten_all(keys, inner, &path, problems),
+            (Kind::Standbys(keys), Value::List(items)) => {
+                for standby in items.iter_mut().filter_map(as_table) {
+                    flatten_all(keys, standby, &path, problems);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Joins what TOML nests: `a.b = 1` without quotes is a table `a` with a key `b`, and means the setting `a.b`.
-pub(super) fn flatten(settings: &mut Table, path: &str, problems: &mut Vec<Problem>) {
+fn flatten(settings: &mut Table, path: &str, problems: &mut Vec<Problem>) {
     let mut flat = Table::new();
     let mut open: Vec<(String, Entry)> = std::mem::take(settings).into_iter().collect();
     while let Some((name, entry)) = open.pop() {
@@ -124,4 +171,26 @@ pub(super) fn flatten(settings: &mut Table, path: &str, problems: &mut Vec<Probl
         }
     }
     *settings = flat;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_buffers_are_read_as_postgresql_reads_them() {
+        for (text, bytes) in [
+            ("128MB", Some(128 << 20)),
+            ("16384", Some(128 << 20)),
+            (" 1.5 GB ", Some(3 << 29)),
+            ("800kB", Some(800 << 10)),
+            ("128mb", None),
+            ("lots", None),
+            ("", None),
+            ("MB", None),
+            ("1.2.3MB", None),
+        ] {
+            assert_eq!(size(text), bytes.map(Bytes), "{text:?}");
+        }
+    }
 }

@@ -41,6 +41,14 @@ pub(super) enum Value {
     Table(Table),
 }
 
+/// The table in an entry, if it is one.
+pub(super) fn as_table(entry: &mut Entry) -> Option<&mut Table> {
+    match &mut entry.value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
 /// The longest text that a message repeats, characters.
 const SHOWN: usize = 60;
 
