@@ -1,10 +1,12 @@
 //! A lab that reproduces, measures and explains the PostgreSQL standby replay stall.
 
+pub mod disk;
 pub mod docker;
 pub mod experiment;
 #[cfg(test)]
 mod fake;
 pub mod image;
 pub mod measure;
+pub mod postgres;
 pub mod profile;
 pub mod store;

@@ -22,7 +22,7 @@ pub struct MachineParseError {
 }
 
 /// The columns that [`machine_cells`] fills.
-pub(super) const TOTALS: [Metric; 6] = [
+pub const TOTALS: [Metric; 6] = [
     Metric::ReadsTotal,
     Metric::ReadBytesTotal,
     Metric::WritesTotal,

@@ -11,7 +11,7 @@ mod sampler;
 
 pub use clock::Clock;
 pub use load::{LoadFeed, LoadSource};
-pub use machine::{MachineParseError, machine_cells};
+pub use machine::{MachineParseError, TOTALS as MACHINE_TOTALS, machine_cells};
 pub use sampler::{Sampler, TICK};
 
 use async_trait::async_trait;

@@ -1,0 +1,134 @@
+//! The cluster as the experiment sees it.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+
+use super::fault;
+use super::load::Load;
+use super::logs;
+use super::machine::MachineSource;
+use super::raise::{Cluster, PROMPT};
+use crate::experiment::{FaultReport, Finding, Lab, Severity};
+use crate::measure::{LoadSource, Source};
+use crate::postgres::{Connection, PrimarySource, StandbySource};
+use crate::profile::{Fault, FaultKind};
+use crate::store::Role;
+
+/// Lines of each server's log that are looked through at the end.
+const LOG_LINES: usize = 20_000;
+
+#[async_trait]
+impl Lab for Cluster {
+    fn primary(&self) -> &str {
+        &self.primary_node().name
+    }
+
+    fn standbys(&self) -> Vec<String> {
+        self.standby_nodes().map(|node| node.name.clone()).collect()
+    }
+
+    async fn sources(&self) -> anyhow::Result<Vec<Box<dyn Source>>> {
+        let mut sources: Vec<Box<dyn Source>> =
+            vec![Box::new(LoadSource::new(self.primary(), Arc::clone(&self.feed)))];
+        for node in &self.nodes {
+            sources.push(Box::new(MachineSource::new(&self.engine, node)));
+            let connection = Connection::open(&node.access, PROMPT).await?;
+            sources.push(match node.role {
+                Role::Primary => Box::new(PrimarySource::prepare(&node.name, self.standbys(), connection).await?),
+                Role::Standby => {
+                    Box::new(StandbySource::prepare(&node.name, self.order.image.version_num, connection).await?)
+                }
+            });
+        }
+        for source in &mut sources {
+            source.read().await.with_context(|| format!("first question to {}", source.name()))?;
+        }
+        Ok(sources)
+    }
+
+    async fn checkpoint(&self) -> anyhow::Result<()> {
+        Ok(self.control.execute("CHECKPOINT", "CHECKPOINT").await?)
+    }
+
+    async fn start_load(&self) -> anyhow::Result<()> {
+        let log = self.order.logs.join("pgbench.txt");
+        let (primary, workload) = (self.primary_node(), &self.order.profile.workload);
+        let load =
+            Load::start(&self.engine, primary, &self.order.image, workload, Arc::clone(&self.feed), &log).await?;
+        *self.load.lock().await = Some(load);
+        Ok(())
+    }
+
+    async fn stop_load(&self) -> anyhow::Result<()> {
+        match self.load.lock().await.take() {
+            Some(load) => load.stop(&self.engine).await,
+            None => Ok(()),
+        }
+    }
+
+    fn load_end(&self) -> Option<String> {
+        self.feed.end()
+    }
+
+    async fn wal_lsn(&self) -> anyhow::Result<u64> {
+        let sql = "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8";
+        let rows = self.control.query("the end of WAL", sql, &[]).await?;
+        let lsn: i64 = rows.first().context("no answer")?.get(0);
+        Ok(u64::try_from(lsn)?)
+    }
+
+    async fn execute_update(&self, batch: u32) -> anyhow::Result<()> {
+        let profile = &self.order.profile;
+        let rows = profile.batches().nth(batch as usize).context("there is no such batch")?;
+        let sql = format!(
+            "BEGIN; UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {} AND aid BETWEEN {} AND {}",
+            profile.update_share().predicate(),
+            rows.first,
+            rows.last
+        );
+        Ok(self.writer.execute_long("the update", &sql).await?)
+    }
+
+    async fn commit_update(&self) -> anyhow::Result<()> {
+        Ok(self.writer.execute_long("the update's commit", "COMMIT").await?)
+    }
+
+    async fn inject(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
+        let node = self.node(&fault.node).with_context(|| format!("there is no node {}", fault.node))?;
+        match fault.kind {
+            FaultKind::KillWalreceiver => {
+                let connection = self.standby_control.get(&node.name).context("the fault is for standbys")?;
+                fault::kill_walreceiver(&self.engine, node, connection).await
+            }
+        }
+    }
+
+    async fn ailments(&self) -> anyhow::Result<Vec<Finding>> {
+        let mut ailments = Vec::new();
+        for node in &self.nodes {
+            let state = self.engine.inspect_container(&node.container).await?;
+            let what = match state {
+                None => "its container is gone".to_owned(),
+                Some(state) if state.oom_killed => "it ran out of memory".to_owned(),
+                Some(state) if !state.running => match state.exit_code {
+                    Some(code) => format!("its container ended with exit code {code}"),
+                    None => "its container does not run".to_owned(),
+                },
+                Some(_) => continue,
+            };
+            ailments.push(Finding { node: node.name.clone(), severity: Severity::Disqualifying, what });
+        }
+        Ok(ailments)
+    }
+
+    async fn findings(&self) -> anyhow::Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for node in &self.nodes {
+            let log = self.engine.log_tail(&node.container, LOG_LINES).await?;
+            findings.extend(logs::findings(&node.name, log.iter().map(|line| line.text.as_str())));
+        }
+        Ok(findings)
+    }
+}

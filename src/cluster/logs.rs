@@ -1,0 +1,64 @@
+//! What a server's log has to say about the soundness of a run.
+
+use crate::experiment::{Finding, Severity};
+
+/// Written by a walreceiver that is told to stop, and by no other cause.
+pub(super) const WALRECEIVER_TERMINATED: &str = "terminating walreceiver process due to administrator command";
+
+/// What is looked for, what it means, and how it is said.
+const SIGNS: [(&str, Severity, &str); 9] = [
+    ("was terminated by signal", Severity::Disqualifying, "a process of the server was killed"),
+    ("all server processes terminated; reinitializing", Severity::Disqualifying, "the server restarted itself"),
+    ("PANIC:", Severity::Disqualifying, "the server panicked"),
+    ("No space left on device", Severity::Disqualifying, "its disk was full"),
+    ("was not properly shut down", Severity::Disqualifying, "the server started after a crash"),
+    ("hot standby is not possible because of insufficient", Severity::Disqualifying, "a setting was too low"),
+    ("recovery has paused", Severity::Disqualifying, "replay was paused"),
+    ("due to conflict with recovery", Severity::Note, "a query was cancelled by a recovery conflict"),
+    ("recovery still waiting", Severity::Note, "replay waited for a recovery conflict"),
+];
+
+/// What the lines of a node's log say, each thing once, with the first line that says it.
+pub(super) fn findings<'a>(node: &str, lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Finding> {
+    SIGNS
+        .iter()
+        .filter_map(|(sign, severity, meaning)| {
+            let line = lines.clone().find(|line| line.contains(sign))?;
+            Some(Finding {
+                node: node.to_owned(),
+                severity: *severity,
+                what: format!("{meaning}; its log says: {}", line.trim()),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinary_log_with_a_terminated_walreceiver_says_nothing() {
+        let log = [
+            "2026-11-30 19:00:01.123 UTC [1] postmaster: LOG:  database system is ready to accept read-only connections",
+            "2026-11-30 19:00:09.001 UTC [41] walreceiver: FATAL:  terminating walreceiver process due to administrator command",
+            "2026-11-30 19:00:09.002 UTC [26] startup: LOG:  invalid record length at 0/1A000060: expected at least 24, got 0",
+        ];
+        assert_eq!(findings("standby", log.into_iter()), []);
+        assert!(log.iter().any(|line| line.contains(WALRECEIVER_TERMINATED)));
+    }
+
+    #[test]
+    fn what_disqualifies_and_what_is_only_to_be_known_are_told_apart() {
+        let log = [
+            "LOG:  recovery still waiting after 1000.123 ms: recovery conflict on snapshot",
+            "LOG:  startup process (PID 26) was terminated by signal 9: Killed",
+            "LOG:  startup process (PID 27) was terminated by signal 9: Killed",
+        ];
+        let found = findings("standby", log.into_iter());
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].severity, Severity::Disqualifying);
+        assert!(found[0].what.contains("PID 26"), "{}", found[0].what);
+        assert_eq!(found[1].severity, Severity::Note);
+    }
+}

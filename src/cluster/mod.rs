@@ -1,0 +1,17 @@
+//! The real lab: a primary and its standbys in containers, each on a capped disk of its own.
+
+mod cap;
+mod config;
+mod fault;
+mod lab;
+mod load;
+mod logs;
+mod machine;
+mod node;
+mod raise;
+mod teardown;
+
+pub use cap::CapError;
+pub use node::Node;
+pub use raise::{Cluster, Order, RaiseError};
+pub use teardown::{Leftovers, Removal, Scope, tear_down};

@@ -1,0 +1,126 @@
+//! One node: its container, its disk, its limits.
+
+use crate::disk::{AttachedDisk, PGDATA, data_mount};
+use crate::docker::labels::{self, Kind};
+use crate::docker::{ContainerSpec, DeviceRate, Limits, NetworkMode};
+use crate::image::ServerImage;
+use crate::postgres::Access;
+use crate::profile::Machine;
+use crate::store::{CapProof, Role};
+
+use super::config::{PORT, config_file};
+
+/// First process of a node.
+const SCRIPT: &str = include_str!("../../docker/node.sh");
+
+/// A node that runs.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Its name in the profile.
+    pub name: String,
+    /// What it is.
+    pub role: Role,
+    /// Name of its container.
+    pub container: String,
+    /// Its disk.
+    pub disk: AttachedDisk,
+    /// How to reach its server.
+    pub access: Access,
+    /// Cap on its reads a second, if it has one.
+    pub read_iops_cap: Option<u64>,
+    /// Cap on its writes a second, if it has one.
+    pub write_iops_cap: Option<u64>,
+    /// What the probe measured.
+    pub cap_proof: Option<CapProof>,
+}
+
+/// Are the disks capped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caps {
+    /// As the profile says, and proved.
+    On,
+    /// Not at all.
+    Off,
+}
+
+/// The limits of a node's container.
+pub(super) fn limits(machine: &Machine, disk: &AttachedDisk, caps: Caps) -> Limits {
+    let rate = |iops: u64| match caps {
+        // On the lower device: see the disk module.
+        Caps::On => vec![DeviceRate { device: disk.lower.clone(), iops }],
+        Caps::Off => vec![],
+    };
+    Limits {
+        cpus: Some(machine.cpus),
+        memory_bytes: Some(machine.memory.0),
+        shm_bytes: Some(machine.shm.0),
+        read_iops: rate(machine.read_iops),
+        write_iops: rate(machine.write_iops),
+    }
+}
+
+/// What a node's container is made from.
+#[derive(Debug)]
+pub(super) struct Blueprint<'a> {
+    pub run_id: &'a str,
+    pub name: &'a str,
+    pub role: Role,
+    pub image: &'a ServerImage,
+    pub limits: Limits,
+}
+
+impl Blueprint<'_> {
+    /// Name of the node's container.
+    pub(super) fn container(&self) -> String {
+        object_name(self.run_id, self.name)
+    }
+
+    /// The container: unprivileged, as the image's postgres user, with no capability at all.
+    pub(super) fn spec(&self) -> ContainerSpec {
+        let role = match self.role {
+            Role::Primary => "primary",
+            Role::Standby => "standby",
+        };
+        let postgres = format!("{}/postgres", self.image.bindir);
+        let args = ["-c", SCRIPT, "node.sh", role, &postgres, PGDATA, &config_file()].map(str::to_owned);
+        ContainerSpec {
+            name: self.container(),
+            image: self.image.reference.clone(),
+            user: Some(format!("{}:{}", self.image.uid, self.image.gid)),
+            entrypoint: Some(vec!["sh".to_owned()]),
+            cmd: args.into(),
+            labels: labels::of(self.run_id, Kind::Node),
+            mounts: vec![data_mount(&disk_volume(self.run_id, self.name))],
+            network: NetworkMode::Named { network: network(self.run_id), alias: self.name.to_owned() },
+            published_ports: vec![PORT],
+            limits: self.limits.clone(),
+            cap_drop: vec!["ALL".to_owned()],
+            ..ContainerSpec::default()
+        }
+    }
+}
+
+/// Name of an object of a run.
+fn object_name(run_id: &str, what: &str) -> String {
+    format!("stall-lab-{run_id}-{what}")
+}
+
+/// Name of the run's network.
+pub(super) fn network(run_id: &str) -> String {
+    object_name(run_id, "network")
+}
+
+/// Name of the volume that mounts a node's disk.
+pub(super) fn disk_volume(run_id: &str, node: &str) -> String {
+    object_name(run_id, &format!("disk-{node}"))
+}
+
+/// Name of the volume that holds the run's image files.
+pub(super) fn images_volume(run_id: &str) -> String {
+    object_name(run_id, "images")
+}
+
+/// Name of a node's image file. Unique, since losetup shows a file without its mount.
+pub(super) fn image_file(run_id: &str, node: &str) -> String {
+    object_name(run_id, &format!("{node}.img"))
+}

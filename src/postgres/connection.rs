@@ -1,0 +1,254 @@
+//! One connection to one node.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Row};
+
+/// Pause between two attempts to connect to a server that is starting.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// How long one attempt to connect may take. A server behind a full disk queue reads its catalogues slowly.
+const ATTEMPT: Duration = Duration::from_secs(30);
+
+/// How long a control statement may take.
+const STATEMENT: Duration = Duration::from_secs(120);
+
+/// Where a node's server listens and who may come in. The password is shown nowhere.
+#[derive(Clone)]
+pub struct Access {
+    /// Name of the node, for messages.
+    pub node: String,
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    /// Password of the role `postgres`.
+    pub password: String,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access")
+            .field("node", &self.node)
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a server did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum PostgresError {
+    /// It did not accept a connection in time.
+    #[error("{node}: no connection on 127.0.0.1:{port} after {waited:?}")]
+    Connect {
+        /// The node.
+        node: String,
+        /// Its published port.
+        port: u16,
+        /// How long it was tried.
+        waited: Duration,
+        /// What the last attempt met.
+        source: tokio_postgres::Error,
+    },
+    /// It refused or failed.
+    #[error("{node}: {doing}")]
+    Statement {
+        /// The node.
+        node: String,
+        /// What was asked.
+        doing: String,
+        /// Its answer.
+        source: tokio_postgres::Error,
+    },
+    /// It did not answer in time.
+    #[error("{node}: {doing}: no answer after {waited:?}")]
+    Deadline {
+        /// The node.
+        node: String,
+        /// What was asked.
+        doing: String,
+        /// How long it was waited.
+        waited: Duration,
+    },
+    /// A state that was waited for did not come.
+    #[error("{node}: waited {waited:?} for {what}; it is {last}")]
+    State {
+        /// The node.
+        node: String,
+        /// The state.
+        what: String,
+        /// How long it was waited.
+        waited: Duration,
+        /// The state it is in.
+        last: String,
+    },
+}
+
+/// A connection that is open.
+#[derive(Debug)]
+pub struct Connection {
+    node: String,
+    client: Client,
+}
+
+impl Connection {
+    /// Connects, trying again until the server accepts or `within` has passed.
+    ///
+    /// # Errors
+    /// With what the last attempt met.
+    pub async fn open(access: &Access, within: Duration) -> Result<Self, PostgresError> {
+        let started = Instant::now();
+        let mut config = tokio_postgres::Config::new();
+        config
+            .host("127.0.0.1")
+            .port(access.port)
+            .user("postgres")
+            .password(&access.password)
+            .dbname("postgres")
+            .application_name("stall-lab")
+            .connect_timeout(ATTEMPT);
+        loop {
+            match config.connect(NoTls).await {
+                Ok((client, connection)) => {
+                    let node = access.node.clone();
+                    tokio::spawn(async move {
+                        if let Err(error) = connection.await {
+                            tracing::debug!("{node}: connection lost: {error}");
+                        }
+                    });
+                    return Ok(Self {
+                        node: access.node.clone(),
+                        client,
+                    });
+                }
+                Err(source) if started.elapsed() >= within => {
+                    let (node, port) = (access.node.clone(), access.port);
+                    return Err(PostgresError::Connect {
+                        node,
+                        port,
+                        waited: within,
+                        source,
+                    });
+                }
+                // Refused while the server starts: asked again until it accepts.
+                Err(_) => sleep(RETRY).await,
+            }
+        }
+    }
+
+    /// Runs statements that return nothing.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn execute(&self, doing: &str, sql: &str) -> Result<(), PostgresError> {
+        self.within(doing, STATEMENT, self.client.batch_execute(sql))
+            .await
+    }
+
+    /// Runs a statement that returns nothing and may take as long as it takes.
+    ///
+    /// # Errors
+    /// When the server refuses or fails.
+    pub async fn execute_long(&self, doing: &str, sql: &str) -> Result<(), PostgresError> {
+        self.client
+            .batch_execute(sql)
+            .await
+            .map_err(|source| self.failed(doing, source))
+    }
+
+    /// The rows of a query.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn query(
+        &self,
+        doing: &str,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, PostgresError> {
+        self.within(doing, STATEMENT, self.client.query(sql, params))
+            .await
+    }
+
+    /// Asks again and again until `met` says yes of the answer.
+    ///
+    /// # Errors
+    /// When the state does not come within the deadline, with the state it was in; or when the question fails.
+    pub async fn wait_until(
+        &self,
+        what: &str,
+        sql: &str,
+        within: Duration,
+        met: impl Fn(&str) -> bool,
+    ) -> Result<(), PostgresError> {
+        let started = Instant::now();
+        loop {
+            let rows = self.query(what, sql, &[]).await?;
+            let state = rows
+                .first()
+                .and_then(|row| row.get::<_, Option<String>>(0))
+                .unwrap_or_default();
+            if met(&state) {
+                return Ok(());
+            }
+            if started.elapsed() >= within {
+                return Err(PostgresError::State {
+                    node: self.node.clone(),
+                    what: what.to_owned(),
+                    waited: within,
+                    last: if state.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        state
+                    },
+                });
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    /// The client, for a source that prepares its own statements.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    async fn within<T>(
+        &self,
+        doing: &str,
+        limit: Duration,
+        asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, PostgresError> {
+        match timeout(limit, asked).await {
+            Ok(answer) => answer.map_err(|source| self.failed(doing, source)),
+            Err(_) => Err(PostgresError::Deadline {
+                node: self.node.clone(),
+                doing: doing.to_owned(),
+                waited: limit,
+            }),
+        }
+    }
+
+    fn failed(&self, doing: &str, source: tokio_postgres::Error) -> PostgresError {
+        PostgresError::Statement {
+            node: self.node.clone(),
+            doing: doing.to_owned(),
+            source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_is_in_no_debug_output() {
+        let access = Access {
+            node: "primary".to_owned(),
+            port: 5432,
+            password: "hunter2".to_owned(),
+        };
+        assert!(!format!("{access:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,128 @@
+//! What a standby says once a tick.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio_postgres::{Row, Statement};
+
+use super::Connection;
+use super::primary::count;
+use crate::measure::Source;
+use crate::store::{Cell, Column, Metric};
+
+/// Functions rather than the views over them, as on the primary. `pg_stat_recovery_prefetch` comes as JSON by the
+/// names of its columns: patched servers may have more of them. `@STARTUP_READS@` depends on the version.
+const ITSELF: &str = "
+    SELECT (pg_last_wal_receive_lsn() - '0/0'::pg_lsn)::int8,
+           (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::int8,
+           (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE pid IS NOT NULL)::int8,
+           (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE status = 'streaming')::int8,
+           (pg_get_wal_replay_pause_state() <> 'not paused')::int8,
+           (SELECT wait_event_type || '/' || wait_event FROM pg_stat_get_activity(NULL)
+             WHERE backend_type = 'startup'),
+           @STARTUP_READS@::int8,
+           (SELECT (to_jsonb(p) - 'stats_reset')::text FROM pg_stat_recovery_prefetch p)";
+
+/// `pg_stat_io` is there since 16. It does not count prefetches: an advice is no read.
+const STARTUP_READS: &str = "(SELECT sum(reads) FROM pg_stat_get_io() WHERE backend_type = 'startup')";
+
+/// A standby as a source of the sampler.
+pub struct StandbySource {
+    node: String,
+    connection: Connection,
+    itself: Statement,
+    columns: Vec<Column>,
+}
+
+impl StandbySource {
+    /// Prepares the question on an open connection and asks it once, to learn which columns there are.
+    ///
+    /// # Errors
+    /// When the server does not know what is asked.
+    pub async fn prepare(
+        node: &str,
+        version_num: u32,
+        connection: Connection,
+    ) -> Result<Self, tokio_postgres::Error> {
+        let startup_reads = if version_num >= 160_000 {
+            STARTUP_READS
+        } else {
+            "NULL"
+        };
+        let sql = ITSELF.replace("@STARTUP_READS@", startup_reads);
+        let itself = connection.client().prepare(&sql).await?;
+        let first = cells(node, &connection.client().query_one(&itself, &[]).await?);
+        let columns = first.into_iter().map(|(column, _)| column).collect();
+        Ok(Self {
+            node: node.to_owned(),
+            connection,
+            itself,
+            columns,
+        })
+    }
+}
+
+#[async_trait]
+impl Source for StandbySource {
+    fn name(&self) -> String {
+        format!("SQL on {}", self.node)
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.columns.clone()
+    }
+
+    async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
+        Ok(cells(
+            &self.node,
+            &self.connection.client().query_one(&self.itself, &[]).await?,
+        ))
+    }
+}
+
+fn cells(node: &str, row: &Row) -> Vec<(Column, Cell)> {
+    let wait: Option<String> = row.get(5);
+    let counters = [
+        (Metric::ReceiveLsn, 0),
+        (Metric::ReplayLsn, 1),
+        (Metric::Walreceiver, 2),
+        (Metric::WalreceiverStreaming, 3),
+        (Metric::ReplayPaused, 4),
+        (Metric::StartupReadsTotal, 6),
+    ];
+    let prefetch: Option<String> = row.get(7);
+    counters
+        .into_iter()
+        .map(|(metric, at)| (metric, count(row.get(at))))
+        .chain([(Metric::StartupWait, wait.map_or(Cell::Empty, Cell::Text))])
+        .chain(prefetch.map(|json| prefetch_counters(&json)).unwrap_or_default())
+        .map(|(metric, cell)| (Column::new(node, metric), cell))
+        .collect()
+}
+
+/// The columns of `pg_stat_recovery_prefetch` that are numbers, by name.
+fn prefetch_counters(json: &str) -> Vec<(Metric, Cell)> {
+    let columns: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
+    let number =
+        |(name, value): (String, Value)| Some((Metric::RecoveryPrefetch(name), value.as_f64()?.into()));
+    columns.into_iter().filter_map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patched_servers_extra_counters_are_kept_and_what_is_no_number_is_not() {
+        let counters =
+            prefetch_counters(r#"{"prefetch": 44318, "skip_new_in_a_patch": 7, "note": "x", "hit": null}"#);
+        let expected = [
+            (Metric::prefetched(), Cell::Number(44_318.0)),
+            (
+                Metric::RecoveryPrefetch("skip_new_in_a_patch".to_owned()),
+                Cell::Number(7.0),
+            ),
+        ];
+        assert_eq!(counters, expected);
+        assert_eq!(prefetch_counters("not json"), []);
+    }
+}
