@@ -1,1 +1,46 @@
-//! Words for people.
+//! What a run showed, in words: for the terminal, for a bug report, for a comparison of arms.
+//!
+//! Pure functions of the files of a run to text.
+
+mod comparison;
+mod differences;
+mod headline;
+mod markdown;
+mod page;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+pub use comparison::{Arm, comparison, comparison_csv};
+pub use headline::headline;
+pub use page::page;
+
+use crate::profile::FaultKind;
+use crate::store::Summary;
+
+/// Stands for a figure that is missing.
+const NOT_KNOWN: &str = "not known";
+
+/// A figure in words, or that it is not known.
+fn or_not_known<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> String {
+    figure.map_or_else(|| NOT_KNOWN.to_owned(), words)
+}
+
+/// What the fault did, as the end of a sentence.
+fn after_the_fault(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::KillWalreceiver => "after the walreceiver was killed",
+    }
+}
+
+/// The length of the hang; a lower bound is called one.
+fn hang_in_words(summary: &Summary) -> String {
+    or_not_known(summary.hang_s, |hang_s| {
+        let length = crate::human::seconds(hang_s);
+        if summary.hang_ended == Some(false) {
+            format!("at least {length}")
+        } else {
+            length
+        }
+    })
+}

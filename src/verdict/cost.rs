@@ -26,8 +26,7 @@ impl UpdateFigures {
         Self {
             executed_s: executed.map(|event| event.t_s - started.t_s),
             committed_s: committed.map(|event| event.t_s - started.t_s),
-            wal_bytes: executed
-                .and_then(|event| event.lsn?.checked_sub(started.lsn?)),
+            wal_bytes: executed.and_then(|event| event.lsn?.checked_sub(started.lsn?)),
         }
     }
 }
@@ -78,10 +77,15 @@ fn node_summary(case: &Case, node: &NodeInfo, unknown: &mut Vec<String>) -> Node
     let window = update_window(case, node);
     let mut lost = None;
     let mut grown = |metric: Metric| {
-        let growth = Counter::of(case.timeline, &node.name, &metric).growth(window?, Edges::Around);
-        growth
-            .map_err(|error: Lost| lost.get_or_insert((metric, error)).1)
-            .ok()
+        let counter = Counter::of(case.timeline, &node.name, &metric);
+        let growth = counter.growth(window?, Edges::Around);
+        // A source that does not exist on this machine, other than the disk's reads, is no surprise to tell of.
+        if let Err(error) = growth
+            && (error != Lost::Absent || metric == Metric::ReadsTotal)
+        {
+            lost.get_or_insert((metric, error));
+        }
+        growth.ok()
     };
     let reads = grown(Metric::ReadsTotal);
     let summary = NodeSummary {

@@ -154,10 +154,7 @@ mod tests {
     #[test]
     fn no_row_has_no_gap_and_a_first_row_has_no_length() {
         assert_eq!(seen(&timeline(&[])), []);
-        assert_eq!(
-            seen(&timeline(&[ZERO, ZERO, FIVE])),
-            [(1.0, 2.0, Ending::Commit)]
-        );
+        assert_eq!(seen(&timeline(&[ZERO, ZERO, FIVE])), [(1.0, 2.0, Ending::Commit)]);
     }
 
     #[test]

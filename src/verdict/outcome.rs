@@ -111,7 +111,10 @@ fn below_cap(case: &Case, hang: Hang, reads: &HangReads) -> Option<Finding> {
     let cap = case.read_iops_cap()? as f64;
     let mean = reads.mean.filter(|mean| *mean < NEAR_CAP * cap)?;
     let waited = match waited_most_for(case, hang) {
-        Some((wait, share)) => format!("was seen waiting most often for {wait} ({})", human::percent(share)),
+        Some((wait, share)) => format!(
+            "was seen waiting most often for {wait} ({})",
+            human::percent(share)
+        ),
         None => "was not seen waiting for anything".to_owned(),
     };
     Some(Limits(format!(
@@ -139,10 +142,14 @@ fn waited_most_for<'a>(case: &Case<'a>, hang: Hang) -> Option<(&'a str, f64)> {
 }
 
 fn no_stall(case: &Case) -> Vec<Finding> {
-    [watched_too_short(case), not_streaming(case), no_commits_at_the_end(case)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        watched_too_short(case),
+        not_streaming(case),
+        no_commits_at_the_end(case),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn watched_too_short(case: &Case) -> Option<Finding> {
@@ -160,7 +167,10 @@ fn watched_too_short(case: &Case) -> Option<Finding> {
 /// Until the standby streams again, the next commit may be the one that hangs.
 fn not_streaming(case: &Case) -> Option<Finding> {
     let fault_s = case.fault()?.t_s;
-    let last = case.rows_after(fault_s).filter_map(|row| case.streaming(row)).last();
+    let last = case
+        .rows_after(fault_s)
+        .filter_map(|row| case.streaming(row))
+        .last();
     let reason = match (case.streaming_again(), last) {
         (Some(_), _) | (None, Some(true)) => return None,
         (None, Some(false)) => format!("{} did not stream again before the run ended", case.faulted()),

@@ -40,9 +40,8 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
 }
 
 fn uncapped(case: &Case) -> Option<Finding> {
-    (!case.run.capped).then(|| {
-        Limits("the disks were not capped: this says nothing of a server whose disk is".to_owned())
-    })
+    (!case.run.capped)
+        .then(|| Limits("the disks were not capped: this says nothing of a server whose disk is".to_owned()))
 }
 
 fn no_fault(case: &Case) -> Option<Finding> {
@@ -133,7 +132,8 @@ fn load_silent(case: &Case) -> Option<Finding> {
 fn rows_missing(case: &Case) -> Option<Finding> {
     let fault_s = case.fault()?.t_s;
     let rows = &case.timeline.rows;
-    let (_, from_fault) = rows.split_at_checked(rows.partition_point(|row| row.t_s <= fault_s).saturating_sub(1))?;
+    let (_, from_fault) =
+        rows.split_at_checked(rows.partition_point(|row| row.t_s <= fault_s).saturating_sub(1))?;
     let missed = case::missed(from_fault);
     let ticks = missed + from_fault.len() as u64;
     (missed as f64 > MISSING_SHARE * ticks as f64).then(|| {

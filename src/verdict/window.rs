@@ -200,10 +200,7 @@ mod tests {
     fn a_counter_not_read_near_an_edge_has_no_growth() {
         let counter = counter(&[(10.0, 1.0), (20.0, 2.0)]);
         for (window, at_s) in [(window(4.0, 20.0), 4.0), (window(10.0, 26.0), 26.0)] {
-            assert_eq!(
-                counter.growth(window, Edges::Inside),
-                Err(Lost::Unseen { at_s })
-            );
+            assert_eq!(counter.growth(window, Edges::Inside), Err(Lost::Unseen { at_s }));
         }
     }
 
@@ -238,7 +235,13 @@ mod tests {
 
     #[test]
     fn the_fastest_stretch_is_at_least_as_long_as_asked() {
-        let counter = counter(&[(0.0, 0.0), (1.0, 900.0), (2.0, 1000.0), (3.0, 1100.0), (5.0, 1100.0)]);
+        let counter = counter(&[
+            (0.0, 0.0),
+            (1.0, 900.0),
+            (2.0, 1000.0),
+            (3.0, 1100.0),
+            (5.0, 1100.0),
+        ]);
         assert_eq!(counter.fastest(window(0.0, 5.0), 2.0), Some(500.0));
         assert_eq!(counter.fastest(window(1.0, 5.0), 2.0), Some(100.0));
         assert_eq!(counter.fastest(window(0.0, 5.0), 6.0), None);
