@@ -19,6 +19,9 @@ pub(crate) fn bytes(bytes: f64) -> String {
 /// A length of time: `0.4 s`, `82 s`, `38 min 31 s`, `2 h 05 min`.
 #[must_use]
 pub(crate) fn seconds(seconds: f64) -> String {
+    if seconds == 0.0 {
+        return "0 s".to_owned();
+    }
     if seconds < 9.95 {
         return format!("{seconds:.1} s");
     }
@@ -54,7 +57,9 @@ pub(crate) fn count(count: u64) -> String {
 /// Operations a second: `499.8/s`, `12,034/s`.
 #[must_use]
 pub(crate) fn rate(a_second: f64) -> String {
-    if a_second < 9999.5 {
+    if a_second == 0.0 {
+        "0/s".to_owned()
+    } else if a_second < 9999.5 {
         format!("{a_second:.1}/s")
     } else {
         format!("{}/s", count(a_second.round() as u64))
@@ -71,6 +76,7 @@ pub(crate) fn percent(share: f64) -> String {
 #[must_use]
 pub(crate) fn ratio(ratio: f64) -> String {
     match ratio {
+        0.0 => "0".to_owned(),
         0.0..9.995 => format!("{ratio:.2}"),
         9.995..99.95 => format!("{ratio:.1}"),
         _ => count(ratio.round() as u64),
@@ -99,7 +105,7 @@ mod tests {
     #[test]
     fn lengths_of_time_change_unit_where_a_reader_would() {
         for (value, text) in [
-            (0.0, "0.0 s"),
+            (0.0, "0 s"),
             (0.44, "0.4 s"),
             (9.96, "10 s"),
             (82.4, "82 s"),
@@ -116,6 +122,7 @@ mod tests {
         for (value, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_136_236, "1,136,236")] {
             assert_eq!(count(value), text);
         }
+        assert_eq!(rate(0.0), "0/s");
         assert_eq!(rate(499.77), "499.8/s");
         assert_eq!(rate(12_034.4), "12,034/s");
     }
@@ -123,6 +130,7 @@ mod tests {
     #[test]
     fn shares_and_ratios_carry_no_false_digits() {
         assert_eq!(percent(0.994), "99 %");
+        assert_eq!(ratio(0.0), "0");
         assert_eq!(ratio(1.044), "1.04");
         assert_eq!(ratio(26.31), "26.3");
         assert_eq!(ratio(1200.4), "1,200");

@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-
 use crate::human;
 use crate::store::{RunInfo, Summary};
 
 use super::differences::{Difference, differences};
 use super::markdown::Table;
-use super::{hang_in_words, headline, or_not_known};
+use super::{hang_in_words, headline, or_none, or_not_known};
 
 /// One arm of a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -67,83 +65,110 @@ fn uncapped(arms: &[Arm]) -> String {
     )
 }
 
-/// How a figure is read out of a summary and written.
+/// How a figure is read out of a summary, written, and set against another arm's.
 struct Figure {
     name: &'static str,
     value: fn(&Summary) -> Option<f64>,
     words: fn(f64) -> String,
+    ratio: Ratio,
 }
 
-const FIGURES: [Figure; 14] = [
+/// When one arm's figure may be divided by the other's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ratio {
+    /// Whenever the other is not 0.
+    Plain,
+    /// When both are long against the second they are measured in.
+    OfTimes,
+}
+
+/// Below this a time measured by the second makes no ratio, seconds.
+const LONG_S: f64 = 10.0;
+
+impl Ratio {
+    fn words(self, first: Option<f64>, second: Option<f64>) -> Option<String> {
+        let (first, second) = (first?, second?);
+        let meaningful = match self {
+            Self::Plain => second > 0.0,
+            Self::OfTimes => first.min(second) >= LONG_S,
+        };
+        meaningful.then(|| human::ratio(first / second))
+    }
+}
+
+/// The figures below the hang's length, in the order of the table.
+const FIGURES: [Figure; 12] = [
     Figure {
-        name: "longest time without a commit before the fault",
-        value: |s| s.longest_gap_before_fault_s,
-        words: human::seconds,
-    },
-    Figure {
-        name: "fault until streaming again",
-        value: |s| s.time_to_streaming_s,
-        words: human::seconds,
-    },
-    Figure {
-        name: "WAL not replayed at the fault",
-        value: |s| whole(s.lag_at_fault_bytes),
-        words: human::bytes,
-    },
-    Figure {
-        name: "cap on reads",
-        value: |s| whole(s.read_iops_cap),
-        words: human::rate,
-    },
-    Figure {
-        name: "reads in the hang",
-        value: |s| whole(s.hang_reads),
+        name: "... reads by the faulted standby in it",
+        value: |summary| whole(summary.hang_reads),
         words: whole_words,
+        ratio: Ratio::Plain,
     },
     Figure {
         name: "... a second, mean",
-        value: |s| s.hang_read_iops_mean,
+        value: |summary| summary.hang_read_iops_mean,
         words: human::rate,
+        ratio: Ratio::Plain,
     },
     Figure {
         name: "... a second, median",
-        value: |s| s.hang_read_iops_median,
+        value: |summary| summary.hang_read_iops_median,
         words: human::rate,
+        ratio: Ratio::Plain,
     },
     Figure {
         name: "... a second, peak",
-        value: |s| s.hang_read_iops_peak,
+        value: |summary| summary.hang_read_iops_peak,
         words: human::rate,
+        ratio: Ratio::Plain,
     },
     Figure {
-        name: "... mean size",
-        value: |s| s.hang_read_bytes_mean,
+        name: "from the fault until it streamed again",
+        value: |summary| summary.time_to_streaming_s,
+        words: human::seconds,
+        ratio: Ratio::OfTimes,
+    },
+    Figure {
+        name: "WAL it had not replayed at the fault",
+        value: |summary| whole(summary.lag_at_fault_bytes),
         words: human::bytes,
+        ratio: Ratio::Plain,
     },
     Figure {
-        name: "blocks prefetched since the update began",
-        value: |s| whole(s.prefetched_blocks),
+        name: "blocks it prefetched since the update began",
+        value: |summary| whole(summary.prefetched_blocks),
         words: whole_words,
+        ratio: Ratio::Plain,
     },
     Figure {
-        name: "reads of the startup process itself",
-        value: |s| whole(s.startup_reads),
+        name: "... reads by its startup process itself",
+        value: |summary| whole(summary.startup_reads),
         words: whole_words,
+        ratio: Ratio::Plain,
     },
     Figure {
         name: "update, until its commit was acknowledged",
-        value: |s| s.update_s,
+        value: |summary| summary.update_s,
         words: human::seconds,
+        ratio: Ratio::OfTimes,
     },
     Figure {
-        name: "WAL of the update",
-        value: |s| whole(s.update_wal_bytes),
+        name: "... WAL",
+        value: |summary| whole(summary.update_wal_bytes),
         words: human::bytes,
+        ratio: Ratio::Plain,
     },
     Figure {
-        name: "amplification: standby's reads to the primary's",
-        value: |s| s.amplification,
+        name: "... longest time without a commit from its start to the fault",
+        value: |summary| summary.longest_gap_before_fault_s,
+        words: human::seconds,
+        ratio: Ratio::OfTimes,
+    },
+    Figure {
+        name: "... amplification: reads by the standby for each by the primary",
+        value: |summary| summary.amplification,
         words: human::ratio,
+        ratio: Ratio::Plain,
     },
 ];
 
@@ -165,17 +190,25 @@ fn figures(arms: &[Arm]) -> String {
         .chain(pair.map(|(first, second)| format!("{} / {}", first.run.arm, second.run.arm)));
     let mut table = Table::new(header);
     table.row(named("verdict", arms, |arm| arm.summary.verdict.to_string()));
+    table.row(named("cap on reads", arms, |arm| {
+        or_none(arm.summary.read_iops_cap)
+    }));
     let hang = named("longest time without a commit after the fault", arms, |arm| {
         hang_in_words(arm.summary)
     });
-    let hang_ratio = pair.and_then(|(first, second)| ratio(first.summary.hang_s, second.summary.hang_s));
+    let hang_ratio = pair.and_then(|(first, second)| {
+        Ratio::OfTimes.words(ended_hang_s(first.summary), ended_hang_s(second.summary))
+    });
     table.row(hang.into_iter().chain(hang_ratio));
     for figure in &FIGURES {
         let cells = named(figure.name, arms, |arm| {
             or_not_known((figure.value)(arm.summary), figure.words)
         });
-        let ratio = pair
-            .and_then(|(first, second)| ratio((figure.value)(first.summary), (figure.value)(second.summary)));
+        let ratio = pair.and_then(|(first, second)| {
+            figure
+                .ratio
+                .words((figure.value)(first.summary), (figure.value)(second.summary))
+        });
         table.row(cells.into_iter().chain(ratio));
     }
     table.row(named("missed rows", arms, |arm| {
@@ -190,10 +223,9 @@ fn named(name: &str, arms: &[Arm], cell: impl Fn(&Arm) -> String) -> Vec<String>
         .collect()
 }
 
-/// One figure divided by the other; nothing where the other is nothing.
-fn ratio(first: Option<f64>, second: Option<f64>) -> Option<String> {
-    let second = second.filter(|second| *second > 0.0)?;
-    Some(human::ratio(first? / second))
+/// The length of a hang that was seen to end: a lower bound has no ratio.
+fn ended_hang_s(summary: &Summary) -> Option<f64> {
+    summary.hang_s.filter(|_| summary.hang_ended != Some(false))
 }
 
 fn what_differs(arms: &[Arm]) -> String {
@@ -213,27 +245,28 @@ fn what_differs(arms: &[Arm]) -> String {
 
 /// The things a reader would ask after, of those that are the same.
 fn what_is_shared(arms: &[Arm], differences: &[Difference]) -> String {
-    let same = |place: &str| {
-        !differences
-            .iter()
-            .any(|difference| difference.place.starts_with(place))
+    let same = |places: &[&str]| {
+        let mut differing = differences.iter().map(|difference| &difference.place);
+        !differing.any(|differing| places.iter().any(|place| differing.starts_with(place)))
     };
     let Some(Arm { run, .. }) = arms.first() else {
         return String::new();
     };
-    let asked = [
-        ("server.version", format!("PostgreSQL {}", run.server.version)),
-        ("server.image", format!("image `{}`", run.server.image)),
-        ("platform", "the machine and its engine".to_owned()),
-        ("profile.workload", "the load".to_owned()),
-        ("profile.update", "the update".to_owned()),
-        ("profile.fault", "the fault".to_owned()),
-        ("profile.primary", "the primary's limits".to_owned()),
-        ("profile.standby", "the standbys' limits".to_owned()),
+    let asked: [(&[&str], String); 7] = [
+        (&["server.version"], format!("PostgreSQL {}", run.server.version)),
+        (&["server.image"], format!("image `{}`", run.server.image)),
+        (&["platform"], "the machine and its engine".to_owned()),
+        (&["profile.workload"], "the load".to_owned()),
+        (&["profile.update"], "the update".to_owned()),
+        (&["profile.fault"], "the fault".to_owned()),
+        (
+            &["profile.primary", "profile.standby", "capped"],
+            "the limits of the nodes".to_owned(),
+        ),
     ];
     let shared: Vec<String> = asked
         .into_iter()
-        .filter(|(place, _)| same(place))
+        .filter(|(places, _)| same(places))
         .map(|(_, what)| what)
         .collect();
     if shared.is_empty() {
@@ -243,74 +276,4 @@ fn what_is_shared(arms: &[Arm], differences: &[Difference]) -> String {
         "The same in all: {}; and all else in `run.json`.\n",
         shared.join(", ")
     )
-}
-
-/// A line of `comparison.csv`. An empty field is not known.
-#[derive(Debug, Serialize)]
-struct Record<'a> {
-    arm: &'a str,
-    folder: String,
-    postgres: &'a str,
-    capped: bool,
-    verdict: String,
-    hang_s: Option<f64>,
-    hang_ended: Option<bool>,
-    longest_gap_before_fault_s: Option<f64>,
-    time_to_streaming_s: Option<f64>,
-    read_iops_cap: Option<u64>,
-    hang_read_iops_mean: Option<f64>,
-    hang_read_iops_median: Option<f64>,
-    hang_read_iops_peak: Option<f64>,
-    hang_reads: Option<u64>,
-    hang_read_bytes: Option<u64>,
-    prefetched_blocks: Option<u64>,
-    prefetched_share: Option<f64>,
-    startup_reads: Option<u64>,
-    lag_at_fault_bytes: Option<u64>,
-    update_s: Option<f64>,
-    update_wal_bytes: Option<u64>,
-    amplification: Option<f64>,
-    missed_ticks: u64,
-}
-
-/// `comparison.csv`: a row an arm.
-///
-/// # Errors
-/// When a row cannot be serialised, which plain figures always can.
-pub fn comparison_csv(arms: &[Arm]) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for arm in arms {
-        writer.serialize(record(arm))?;
-    }
-    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn record<'a>(arm: &Arm<'a>) -> Record<'a> {
-    let summary = arm.summary;
-    Record {
-        arm: &arm.run.arm,
-        folder: arm.folder.display().to_string(),
-        postgres: &arm.run.server.version,
-        capped: arm.run.capped,
-        verdict: summary.verdict.to_string(),
-        hang_s: summary.hang_s,
-        hang_ended: summary.hang_ended,
-        longest_gap_before_fault_s: summary.longest_gap_before_fault_s,
-        time_to_streaming_s: summary.time_to_streaming_s,
-        read_iops_cap: summary.read_iops_cap,
-        hang_read_iops_mean: summary.hang_read_iops_mean,
-        hang_read_iops_median: summary.hang_read_iops_median,
-        hang_read_iops_peak: summary.hang_read_iops_peak,
-        hang_reads: summary.hang_reads,
-        hang_read_bytes: summary.hang_read_bytes,
-        prefetched_blocks: summary.prefetched_blocks,
-        prefetched_share: summary.prefetched_share,
-        startup_reads: summary.startup_reads,
-        lag_at_fault_bytes: summary.lag_at_fault_bytes,
-        update_s: summary.update_s,
-        update_wal_bytes: summary.update_wal_bytes,
-        amplification: summary.amplification,
-        missed_ticks: summary.missed_ticks,
-    }
 }

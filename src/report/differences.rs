@@ -23,8 +23,8 @@ pub(super) struct Difference {
     pub values: Vec<String>,
 }
 
-/// Every place at which the runs differ. Settings that PostgreSQL reports are told by node; a place that an arm lacks
-/// is `default` there.
+/// Every place at which the runs differ. Nodes are told by name; a setting that an arm lacks is `default` there, anything
+/// else `none`.
 pub(super) fn differences<'a>(runs: impl Iterator<Item = &'a RunInfo>) -> Vec<Difference> {
     let flat: Vec<BTreeMap<String, String>> = runs.map(flatten).collect();
     let mut places: Vec<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
@@ -36,7 +36,11 @@ pub(super) fn differences<'a>(runs: impl Iterator<Item = &'a RunInfo>) -> Vec<Di
             place: place.clone(),
             values: flat
                 .iter()
-                .map(|run| run.get(place).cloned().unwrap_or_else(|| "default".to_owned()))
+                .map(|run| {
+                    run.get(place)
+                        .cloned()
+                        .unwrap_or_else(|| absent(place).to_owned())
+                })
                 .collect(),
         })
         .filter(|difference| {
@@ -46,6 +50,15 @@ pub(super) fn differences<'a>(runs: impl Iterator<Item = &'a RunInfo>) -> Vec<Di
                 .any(|pair| pair.first() != pair.last())
         })
         .collect()
+}
+
+/// What stands for a place that a run lacks.
+fn absent(place: &str) -> &'static str {
+    if place.contains(".settings.") || place.starts_with("profile.postgres.") {
+        "default"
+    } else {
+        "none"
+    }
 }
 
 fn flatten(run: &RunInfo) -> BTreeMap<String, String> {
@@ -85,5 +98,34 @@ fn walk(place: &str, value: &Value, places: &mut BTreeMap<String, String>) {
         plain => {
             places.insert(place.to_owned(), plain.to_string());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::testing::Story;
+
+    #[test]
+    fn what_one_run_lacks_is_its_default_or_none_and_what_names_a_run_is_no_difference() {
+        let (mut one, mut other) = (Story::stalled().run, Story::stalled().run);
+        for node in &mut one.nodes {
+            node.settings.remove("max_wal_size");
+        }
+        other.profile.synchronous.standbys.push("standby".to_owned());
+        other.run_id = "another".to_owned();
+        let found: Vec<(String, String)> = differences([&one, &other].into_iter())
+            .into_iter()
+            .map(|difference| (difference.place, difference.values.join(" ")))
+            .collect();
+        let expected = [
+            ("nodes.primary.settings.max_wal_size", "default 32GB"),
+            ("nodes.standby.settings.max_wal_size", "default 32GB"),
+            ("profile.synchronous.standbys.0", "none standby"),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(place, values)| (place.to_owned(), values.to_owned()))
+        );
     }
 }

@@ -3,15 +3,18 @@
 //! Pure functions of the files of a run to text.
 
 mod comparison;
+mod comparison_csv;
 mod differences;
 mod headline;
 mod markdown;
 mod page;
+mod reading;
 mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{Arm, comparison, comparison_csv};
+pub use comparison::{Arm, comparison};
+pub use comparison_csv::comparison_csv;
 pub use headline::headline;
 pub use page::page;
 
@@ -24,6 +27,16 @@ const NOT_KNOWN: &str = "not known";
 /// A figure in words, or that it is not known.
 fn or_not_known<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> String {
     figure.map_or_else(|| NOT_KNOWN.to_owned(), words)
+}
+
+/// A cap on operations, or that there is none.
+fn or_none(cap: Option<u64>) -> String {
+    cap.map_or_else(|| "none".to_owned(), |cap| format!("{cap}/s"))
+}
+
+/// A number of things: `1 transaction`, `20 transactions`.
+fn plural(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// What the fault did, as the end of a sentence.

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 
 use crate::human;
-use crate::store::{Event, EventKind, NodeSummary, RunInfo, Summary};
+use crate::store::{Event, EventKind, NodeSummary, RunInfo, Summary, Verdict};
 
 use super::markdown::Table;
-use super::{hang_in_words, headline, or_not_known, setup};
+use super::{hang_in_words, headline, or_none, or_not_known, reading, setup};
 
 /// The run's `README.md`.
 #[must_use]
@@ -17,13 +17,13 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
         format!("**{}**\n", headline(run, summary)),
         reasons(summary),
         "![Timeline of the run](timeline.png)\n".to_owned(),
-        format!("## Figures\n\n{}", figures(run, summary).render()),
-        format!("What the update cost each node:\n\n{}", costs(run, summary)),
+        format!("## Figures\n\n{}", figures(run, summary)),
+        format!("What the update cost each node:\n\n{}", costs(summary)),
         format!("## What happened\n\n{}", happened(events)),
         format!("## Setup\n\n{}\n{}", setup::lines(run), setup::limits(run)),
         settings(run),
-        format!("## How to read it\n\n{READING}"),
-        format!("## Limitations\n\n{}", limitations(run)),
+        format!("## How to read it\n\n{}", reading::READING),
+        format!("## Limitations\n\n{}", reading::limitations(run)),
         format!("## To repeat it\n\n```\n{}\n```\n", command(run)),
     ];
     let sections: Vec<String> = sections
@@ -50,76 +50,69 @@ fn uncapped(run: &RunInfo) -> String {
         .to_owned()
 }
 
+/// The reasons, if there are more than the headline has.
 fn reasons(summary: &Summary) -> String {
-    summary
+    let lead = match (summary.verdict, summary.reasons.as_slice()) {
+        (_, []) | (Verdict::Inconclusive, [_]) => return String::new(),
+        (Verdict::Inconclusive, _) => "Why, and what else limits the figures:",
+        (Verdict::Stalled | Verdict::NoStall, _) => "What limits this:",
+    };
+    let reasons: String = summary
         .reasons
         .iter()
         .map(|reason| format!("- {reason}\n"))
-        .collect()
+        .collect();
+    format!("{lead}\n\n{reasons}")
 }
 
 /// The figures of the run, a row each, with their units.
-fn figures(run: &RunInfo, summary: &Summary) -> Table {
+fn figures(run: &RunInfo, summary: &Summary) -> String {
     let standby = &run.profile.fault.node;
+    let primary = run.primary();
     let seconds = |value| or_not_known(value, human::seconds);
     let mut table = Table::new(["figure", "value"]);
-    table.row(["verdict".to_owned(), summary.verdict.to_string()]);
-    table.row([
-        "longest time without a commit after the fault".to_owned(),
+    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
+    row("verdict", summary.verdict.to_string());
+    row(
+        "longest time without a commit after the fault",
         hang_in_words(summary),
-    ]);
-    table.row([
-        "longest time without a commit before it, from the update on".to_owned(),
-        seconds(summary.longest_gap_before_fault_s),
-    ]);
-    table.row([
-        format!("fault until {standby} streamed again"),
+    );
+    row(&format!("... reads by {standby} in it"), hang_reads(summary));
+    row("... a second: mean, median, peak", hang_rates(summary));
+    row("... cap", or_none(summary.read_iops_cap));
+    row(
+        &format!("from the fault until {standby} streamed again"),
         seconds(summary.time_to_streaming_s),
-    ]);
-    table.row([
-        format!("WAL not replayed by {standby} at the fault"),
+    );
+    row(
+        &format!("WAL not replayed by {standby} at the fault"),
         size(summary.lag_at_fault_bytes),
-    ]);
-    table.row([format!("reads of {standby} in the hang"), hang_reads(summary)]);
-    table.row(["... a second: mean, median, peak".to_owned(), hang_rates(summary)]);
-    table.row([
-        "... cap".to_owned(),
-        summary
-            .read_iops_cap
-            .map_or_else(|| "none".to_owned(), |cap| format!("{cap}/s")),
-    ]);
-    table.row([
-        format!("blocks prefetched by {standby} since the update began"),
+    );
+    row(
+        &format!("blocks prefetched by {standby} since the update began"),
         prefetched(summary),
-    ]);
-    table.row([
-        "reads of its startup process itself in that time (`pg_stat_io`)".to_owned(),
+    );
+    row(
+        "... reads by its startup process itself (`pg_stat_io`)",
         or_not_known(summary.startup_reads, human::count),
-    ]);
-    table.row([
-        "update, until its statements had run".to_owned(),
+    );
+    row(
+        "update, until its statements had run",
         seconds(summary.update_executed_s),
-    ]);
-    table.row([
-        "update, until its commit was acknowledged".to_owned(),
-        seconds(summary.update_s),
-    ]);
-    table.row(["WAL of the update".to_owned(), size(summary.update_wal_bytes)]);
-    table.row([
-        format!(
-            "amplification: reads of {standby} to reads of {} for it",
-            run.primary()
-        ),
+    );
+    row("... until its commit was acknowledged", seconds(summary.update_s));
+    row("... WAL", size(summary.update_wal_bytes));
+    row(
+        "... longest time without a commit from its start to the fault",
+        seconds(summary.longest_gap_before_fault_s),
+    );
+    row(
+        &format!("... amplification: reads by {standby} for each by {primary}"),
         or_not_known(summary.amplification, human::ratio),
-    ]);
-    table.row(["rows of the timeline, missed".to_owned(), {
-        format!(
-            "{}, {}",
-            human::count(summary.rows),
-            human::count(summary.missed_ticks)
-        )
-    }]);
-    table
+    );
+    row("rows of the timeline", human::count(summary.rows));
+    row("... missed", human::count(summary.missed_ticks));
+    table.render()
 }
 
 fn size(bytes: Option<u64>) -> String {
@@ -157,12 +150,13 @@ fn prefetched(summary: &Summary) -> String {
     or_not_known(summary.prefetched_blocks, |blocks| {
         let share = summary
             .prefetched_share
-            .map(|share| format!(", {} of the block references it looked at", human::percent(share)));
+            .filter(|_| blocks > 0)
+            .map(|share| format!(", {} of the block references decoded", human::percent(share)));
         format!("{}{}", human::count(blocks), share.unwrap_or_default())
     })
 }
 
-fn costs(run: &RunInfo, summary: &Summary) -> String {
+fn costs(summary: &Summary) -> String {
     let nodes = &summary.nodes;
     let names = nodes.iter().map(|node| node.name.clone());
     let mut table =
@@ -176,7 +170,6 @@ fn costs(run: &RunInfo, summary: &Summary) -> String {
     row("writes", &|node| or_not_known(node.writes, human::count));
     row("... bytes", &|node| size(node.write_bytes));
     row("CPU", &|node| or_not_known(node.cpu_s, human::seconds));
-    let _ = run;
     table.render()
 }
 
@@ -240,38 +233,6 @@ fn settings(run: &RunInfo) -> String {
     setup::settings(run).map_or_else(String::new, |table| {
         format!("Settings that differ from the server's built-in defaults:\n\n{table}")
     })
-}
-
-const READING: &str = "\
-- A commit waits until its standby has flushed its WAL. While the walreceiver lives, slow replay holds no commit up. \
-Once it is gone, the startup process first replays all WAL it has and only then asks for a new one; until then every \
-commit waits (`IPC/SyncRep`). So the hang is the WAL left to replay divided by the speed of replay.
-- With `recovery_prefetch` on, replay is as fast as the disk serves prefetches. Prefetched blocks and reads of the \
-disk climb together; the reads of the startup process itself stay flat, because `pg_stat_io` does not count advice.
-- Prefetches are no reads one to one: advice for neighbouring blocks is merged into one read, hence reads of more \
-than 8 kB.
-- Slow commits before the fault are a different thing from the hang: then a commit's WAL waits in the stream behind \
-the update's. The two are never added up.
-- After a hang pgbench works off what its rate limit had let queue up: the burst is no throughput of the server.
-- 1 kB is 1,024 bytes here. `timeline.csv` has every second, `summary.json` every figure, `logs/` both servers' logs.
-";
-
-fn limitations(run: &RunInfo) -> String {
-    let mut text = String::new();
-    if run.capped {
-        text +=
-            "- Reads and writes are capped apart; a cloud volume usually counts both against one limit.\n";
-        if run.platform.cgroup_version == "1" {
-            text += "- cgroup v1 does not throttle buffered write-back: reads, direct and synchronous writes are held \
-                     to their cap, what the kernel writes back later is not.\n";
-        }
-    } else {
-        text += "- UNCAPPED: no disk of this run was held to anything.\n";
-    }
-    text += "- The nodes share one machine: its CPUs and its disk can limit them before their own caps do. Times \
-             belong to this machine; ratios, counters and shapes carry over.\n\
-             - Commits are seen once a second: the hang is known to about a second at each end.\n";
-    text
 }
 
 /// The command as it was typed, the path to the binary left out, quoted for a shell.

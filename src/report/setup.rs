@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::human;
-use crate::profile::{Machine, SyncMethod};
+use crate::profile::{Machine, SyncMethod, Update};
 use crate::store::{NodeInfo, Role, RunInfo};
 
 use super::markdown::Table;
-use super::or_not_known;
+use super::{or_none, or_not_known, plural};
 
 /// Software and machine, a line each.
 pub(super) fn lines(run: &RunInfo) -> String {
@@ -26,7 +26,7 @@ pub(super) fn lines(run: &RunInfo) -> String {
             profile.workload.rate_tps,
             profile.workload.clients,
             human::percent(profile.update.fraction),
-            plural(profile.update.batches, "transaction"),
+            batches(&profile.update),
             if profile.postgres.data_checksums {
                 "on"
             } else {
@@ -71,8 +71,15 @@ pub(super) fn lines(run: &RunInfo) -> String {
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 
-fn plural(number: u32, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+/// "1 transaction", or "20 transactions, one every 5 s at most".
+fn batches(update: &Update) -> String {
+    let batches = plural(update.batches as usize, "transaction");
+    if update.batches > 1 && !update.batch_interval.is_zero() {
+        let interval = human::seconds(update.batch_interval.as_secs_f64());
+        format!("{batches}, one every {interval} at most")
+    } else {
+        batches
+    }
 }
 
 fn synchronous(run: &RunInfo) -> String {
@@ -109,20 +116,16 @@ pub(super) fn limits(run: &RunInfo) -> String {
     row("memory", &|node| {
         or_not_known(machine(run, node), |machine| machine.memory.to_string())
     });
-    row("reads, cap", &|node| cap(node.read_iops_cap));
+    row("reads, cap", &|node| or_none(node.read_iops_cap));
     row("reads, measured before the run", &|node| match node.cap_proof {
         Some(proof) => human::rate(proof.read_iops),
         None => "not measured".to_owned(),
     });
-    row("writes, cap", &|node| cap(node.write_iops_cap));
+    row("writes, cap", &|node| or_none(node.write_iops_cap));
     row("read-ahead", &|node| {
         or_not_known(node.read_ahead_kb, |kb| format!("{kb} kB"))
     });
     table.render()
-}
-
-fn cap(cap: Option<u64>) -> String {
-    cap.map_or_else(|| "none".to_owned(), |cap| format!("{cap}/s"))
 }
 
 fn machine<'a>(run: &'a RunInfo, node: &NodeInfo) -> Option<&'a Machine> {

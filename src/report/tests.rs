@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::store::{EventKind, Metric};
+use crate::store::{EventKind, Metric, RunFolder};
 use crate::verdict::judge;
 use crate::verdict::testing::Story;
 
@@ -135,4 +135,18 @@ fn arms_that_differ_in_nothing_are_repetitions() {
 fn a_comparison_as_csv_leaves_empty_what_is_not_known() {
     let stories = [Story::stalled(), inconclusive()];
     insta::assert_snapshot!(compared(&stories, |arms| comparison_csv(arms).unwrap()));
+}
+
+#[test]
+fn a_lower_bound_and_times_of_a_few_seconds_make_no_ratio() {
+    let text = compared(&[Story::stalled(), Story::stalled().cut_after(100.0)], comparison);
+    assert!(text.contains("| 80 s    | at least 59 s |           |"), "{text}");
+}
+
+#[test]
+fn the_page_of_the_outage_recorded_by_hand() {
+    let folder = RunFolder::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outage-try"));
+    let run = folder.run().unwrap();
+    let summary = judge(&run, &folder.timeline().unwrap(), &folder.events().unwrap());
+    insta::assert_snapshot!(page(&run, &summary, &folder.events().unwrap()));
 }

@@ -6,6 +6,7 @@ use crate::store::{EventKind, Metric, NodeInfo, NodeSummary, Role};
 
 use super::Finding;
 use super::case::Case;
+use super::rounded;
 use super::window::{Counter, Edges, Lost, Window};
 
 /// How long the update took and how much WAL it wrote.
@@ -94,12 +95,12 @@ fn node_summary(case: &Case, node: &NodeInfo, unknown: &mut Vec<String>) -> Node
         read_bytes: grown(Metric::ReadBytesTotal).map(|growth| growth.whole()),
         writes: grown(Metric::WritesTotal).map(|growth| growth.whole()),
         write_bytes: grown(Metric::WriteBytesTotal).map(|growth| growth.whole()),
-        cpu_s: grown(Metric::CpuSecondsTotal).map(|growth| growth.amount),
-        seconds: window.map(|window| window.to_s - window.from_s),
+        cpu_s: rounded(grown(Metric::CpuSecondsTotal).map(|growth| growth.amount)),
+        seconds: rounded(window.map(|window| window.to_s - window.from_s)),
     };
     if let Some((metric, lost)) = lost {
         unknown.push(format!(
-            "what the update cost {} is known only in part: of {}, {lost}",
+            "what the update cost {} is known only in part: {} {lost}",
             node.name,
             metric.name(),
         ));
@@ -158,7 +159,7 @@ impl Prefetching {
                 .map(|growth| growth.whole()),
             unknown: blocks.err().map(|lost| {
                 format!(
-                    "how many blocks {} prefetched is not known: of {}, {lost}",
+                    "how many blocks {} prefetched is not known: {} {lost}",
                     case.faulted(),
                     Metric::prefetched().name(),
                 )

@@ -99,7 +99,7 @@ impl HangReads {
     pub fn findings(&self, case: &Case) -> Option<Finding> {
         let lost = self.lost.filter(|_| case.long_hang().is_some())?;
         Some(Finding::Limits(format!(
-            "the reads of {} in the hang are not known: of {}, {lost}",
+            "the reads of {} in the hang are not known: {} {lost}",
             case.faulted(),
             Metric::ReadsTotal.name(),
         )))

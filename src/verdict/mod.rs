@@ -34,8 +34,8 @@ enum Finding {
 ///
 /// The verdict is `stalled` when commits stood still after the fault for at least the profile's `watch.stall_after`
 /// while the faulted standby did not stream; `no stall` when they did not, the standby streamed again and commits
-/// flowed at the end; `inconclusive` when the run cannot tell. An uncapped run is judged by the same rule, and the
-/// first of its `reasons` says that it was uncapped.
+/// flowed at the end; `inconclusive` when the run cannot tell. An uncapped run is judged by the same rule, and its
+/// `reasons` say that it was uncapped.
 #[must_use]
 pub fn judge(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Summary {
     let case = Case::new(run, timeline, events);
@@ -59,30 +59,35 @@ pub fn judge(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Summary {
             outcome
         },
         reasons: in_words(findings),
-        hang_s: case.hang_s(),
+        hang_s: rounded(case.hang_s()),
         hang_ended: hang.map(|hang| hang.ended()),
-        hang_start_s: hang.map(|hang| hang.window().from_s),
-        longest_gap_before_fault_s: case.longest_gap_before_fault_s(),
-        time_to_streaming_s: case.time_to_streaming_s(),
+        hang_start_s: rounded(hang.map(|hang| hang.window().from_s)),
+        longest_gap_before_fault_s: rounded(case.longest_gap_before_fault_s()),
+        time_to_streaming_s: rounded(case.time_to_streaming_s()),
         read_iops_cap: case.read_iops_cap(),
-        hang_read_iops_mean: reads.mean,
-        hang_read_iops_median: reads.median,
-        hang_read_iops_peak: reads.peak,
+        hang_read_iops_mean: rounded(reads.mean),
+        hang_read_iops_median: rounded(reads.median),
+        hang_read_iops_peak: rounded(reads.peak),
         hang_reads: reads.reads,
         hang_read_bytes: reads.bytes,
-        hang_read_bytes_mean: reads.bytes_mean(),
+        hang_read_bytes_mean: rounded(reads.bytes_mean()),
         prefetched_blocks: prefetching.blocks,
-        prefetched_share: prefetching.share,
+        prefetched_share: rounded(prefetching.share),
         startup_reads: prefetching.startup_reads,
         lag_at_fault_bytes: case.lag_at_fault_bytes(),
-        update_executed_s: update.executed_s,
-        update_s: update.committed_s,
+        update_executed_s: rounded(update.executed_s),
+        update_s: rounded(update.committed_s),
         update_wal_bytes: update.wal_bytes,
-        amplification: cost.amplification(),
+        amplification: rounded(cost.amplification()),
         nodes: cost.nodes,
         rows: timeline.rows.len() as u64,
         missed_ticks: case.missed_ticks(),
     }
+}
+
+/// To the millionth, as the timeline has it, without the noise of binary fractions.
+fn rounded(figure: Option<f64>) -> Option<f64> {
+    figure.map(|figure| (figure * 1e6).round() / 1e6)
 }
 
 /// What disqualifies comes first; of each kind the order stays.

@@ -83,7 +83,7 @@ fn flushed(case: &Case, hang: Hang) -> Option<String> {
         .iter()
         .filter(|row| (window.from_s..=window.to_s).contains(&row.t_s))
         .filter_map(behind)
-        .last()?;
+        .next_back()?;
     Some(if last > 0.0 {
         format!(", with {} sent to it and not yet flushed", human::bytes(last))
     } else {

@@ -41,13 +41,13 @@ impl Growth {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub(super) enum Lost {
     /// Nowhere in the timeline.
-    #[error("it was never read")]
+    #[error("was never read")]
     Absent,
     /// Read, but not near the window's edges.
-    #[error("it was not read near {}", human::moment(*at_s))]
+    #[error("was not read near {}", human::moment(*at_s))]
     Unseen { at_s: f64 },
     /// It fell, as after a restart.
-    #[error("it went backwards at {}", human::moment(*at_s))]
+    #[error("went backwards at {}", human::moment(*at_s))]
     Backwards { at_s: f64 },
 }
 
