@@ -39,3 +39,19 @@ pub(super) fn limitations(run: &RunInfo) -> String {
              - This is one run: how far a repetition would differ is not known from it.\n";
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::testing::Story;
+
+    #[test]
+    fn limits_of_the_throttle_are_told_where_they_apply() {
+        let mut run = Story::stalled().run;
+        assert!(limitations(&run).contains("cgroup v1"));
+        run.platform.cgroup_version = "2".to_owned();
+        assert!(!limitations(&run).contains("cgroup"));
+        run.capped = false;
+        assert!(!limitations(&run).contains("capped apart"));
+    }
+}

@@ -159,3 +159,34 @@ fn header(first: &str, nodes: &[NodeInfo]) -> Vec<String> {
         .chain(nodes.iter().map(|node| node.name.clone()))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::verdict::testing::Story;
+
+    #[test]
+    fn a_paced_update_says_its_pace() {
+        let mut run = Story::stalled().run;
+        run.profile.update.batches = 20;
+        assert_eq!(batches(&run.profile.update), "20 transactions");
+        run.profile.update.batch_interval = Duration::from_secs(5);
+        assert_eq!(
+            batches(&run.profile.update),
+            "20 transactions, one every 5.0 s at most"
+        );
+    }
+
+    #[test]
+    fn the_synchronous_rule_is_written_as_the_server_has_it() {
+        let mut run = Story::stalled().run;
+        assert_eq!(synchronous(&run), "`FIRST 1 (standby)`");
+        run.profile.synchronous.method = SyncMethod::Any;
+        run.profile.synchronous.standbys = ["b", "a"].map(str::to_owned).to_vec();
+        assert_eq!(synchronous(&run), "`ANY 1 (b, a)`");
+        run.profile.synchronous.count = 0;
+        assert_eq!(synchronous(&run), "none, no commit waits for a standby");
+    }
+}

@@ -119,7 +119,7 @@ fn update_window(case: &Case, node: &NodeInfo) -> Option<Window> {
                 .or_else(|| case.first(EventKind::UpdateCommitted)?.lsn)?;
             case.timeline
                 .series(&node.name, &Metric::ReplayLsn)
-                .find(|(t_s, lsn)| *t_s >= from_s && *lsn >= end as f64)?
+                .find(|(_, lsn)| *lsn >= end as f64)?
                 .0
         }
     };

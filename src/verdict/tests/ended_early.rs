@@ -86,3 +86,10 @@ fn another_standbys_streaming_is_not_the_faulted_ones() {
     story.event(50.0, EventKind::StreamingAgain, Some("standby_2"), None, "");
     assert_eq!(judged(&story).time_to_streaming_s, rounded(Some(121.3 - FAULT_S)));
 }
+
+#[test]
+fn streaming_before_the_fault_is_not_streaming_again() {
+    let mut story = Story::stalled();
+    story.event(2.0, EventKind::StreamingAgain, Some("standby"), None, "");
+    assert_eq!(judged(&story).time_to_streaming_s, rounded(Some(121.3 - FAULT_S)));
+}

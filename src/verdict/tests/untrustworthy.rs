@@ -192,3 +192,16 @@ fn a_step_of_the_wall_clock_is_told() {
          of the timeline",
     );
 }
+
+#[test]
+fn what_happened_before_the_update_does_no_harm() {
+    let mut story = Story::stalled();
+    story.number("standby", &Metric::ReplayPaused, 3..=5, 1.0);
+    story.counter("standby", &Metric::CpuSecondsTotal, |t_s| {
+        if t_s < 5.0 { 100.0 } else { t_s }
+    });
+    for row in story.timeline.rows.iter_mut().filter(|row| row.t_s < 5.0) {
+        row.unix_s += 60.0;
+    }
+    assert_eq!(judged(&story).reasons, [""; 0]);
+}
