@@ -1,12 +1,16 @@
 //! A lab that reproduces, measures and explains the PostgreSQL standby replay stall.
 
+pub mod cluster;
 pub mod disk;
 pub mod docker;
 pub mod experiment;
 #[cfg(test)]
 mod fake;
+pub(crate) mod human;
 pub mod image;
 pub mod measure;
 pub mod postgres;
 pub mod profile;
+pub mod report;
 pub mod store;
+pub mod verdict;

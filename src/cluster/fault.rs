@@ -26,16 +26,31 @@ pub(super) async fn kill_walreceiver(
     node: &Node,
     connection: &Connection,
 ) -> anyhow::Result<FaultReport> {
-    let rows = connection.query("the walreceiver's pid", "SELECT pid FROM pg_stat_wal_receiver", &[]).await?;
+    let rows = connection
+        .query(
+            "the walreceiver's pid",
+            "SELECT pid FROM pg_stat_wal_receiver",
+            &[],
+        )
+        .await?;
     let pid: Option<i32> = rows.first().and_then(|row| row.get(0));
     let pid = pid.with_context(|| format!("there is no walreceiver on {}", node.name))?;
     let kill = ExecSpec::new(["sh", "-c", r#"kill -TERM "$1""#, "kill", &pid.to_string()]);
     let killed = engine.exec(&node.container, &kill, None, PROMPT).await?;
-    ensure!(killed.exit_code == 0, "kill -TERM {pid} on {}: {}", node.name, killed.stderr.trim());
+    ensure!(
+        killed.exit_code == 0,
+        "kill -TERM {pid} on {}: {}",
+        node.name,
+        killed.stderr.trim()
+    );
 
     let line = wait_for_last_words(engine, node, pid).await?;
     let state = engine.inspect_container(&node.container).await?;
-    ensure!(state.is_some_and(|state| state.running), "the postmaster of {} ended with the walreceiver", node.name);
+    ensure!(
+        state.is_some_and(|state| state.running),
+        "the postmaster of {} ended with the walreceiver",
+        node.name
+    );
     Ok(FaultReport {
         done: format!("SIGTERM to the walreceiver, pid {pid}"),
         evidence: format!("the postmaster lives, its log says: {line}"),
@@ -48,9 +63,11 @@ async fn wait_for_last_words(engine: &Engine, node: &Node, pid: i32) -> anyhow::
     let its_own = format!("[{pid}]");
     loop {
         let log = engine.log_tail(&node.container, LOG_LINES).await?;
-        let found = log.iter().find(|line| line.text.contains(WALRECEIVER_TERMINATED) && line.text.contains(&its_own));
-        if let Some(line) = found {
-            return Ok(line.text.clone());
+        let found = log
+            .iter()
+            .find(|(_, line)| line.contains(WALRECEIVER_TERMINATED) && line.contains(&its_own));
+        if let Some((_, line)) = found {
+            return Ok(line.clone());
         }
         ensure!(
             Instant::now() < deadline,

@@ -22,28 +22,35 @@ const LOG_LINES: usize = 20_000;
 #[async_trait]
 impl Lab for Cluster {
     fn primary(&self) -> &str {
-        &self.primary_node().name
+        &self.primary.name
     }
 
     fn standbys(&self) -> Vec<String> {
-        self.standby_nodes().map(|node| node.name.clone()).collect()
+        self.standbys.iter().map(|node| node.name.clone()).collect()
     }
 
     async fn sources(&self) -> anyhow::Result<Vec<Box<dyn Source>>> {
-        let mut sources: Vec<Box<dyn Source>> =
-            vec![Box::new(LoadSource::new(self.primary(), Arc::clone(&self.feed)))];
-        for node in &self.nodes {
+        let mut sources: Vec<Box<dyn Source>> = vec![Box::new(LoadSource::new(
+            &self.primary.name,
+            Arc::clone(&self.feed),
+        ))];
+        for node in self.nodes() {
             sources.push(Box::new(MachineSource::new(&self.engine, node)));
             let connection = Connection::open(&node.access, PROMPT).await?;
             sources.push(match node.role {
-                Role::Primary => Box::new(PrimarySource::prepare(&node.name, self.standbys(), connection).await?),
-                Role::Standby => {
-                    Box::new(StandbySource::prepare(&node.name, self.order.image.version_num, connection).await?)
+                Role::Primary => {
+                    Box::new(PrimarySource::prepare(&node.name, Lab::standbys(self), connection).await?)
                 }
+                Role::Standby => Box::new(
+                    StandbySource::prepare(&node.name, self.order.image.version_num, connection).await?,
+                ),
             });
         }
         for source in &mut sources {
-            source.read().await.with_context(|| format!("first question to {}", source.name()))?;
+            source
+                .read()
+                .await
+                .with_context(|| format!("first question to {}", source.name()))?;
         }
         Ok(sources)
     }
@@ -54,9 +61,16 @@ impl Lab for Cluster {
 
     async fn start_load(&self) -> anyhow::Result<()> {
         let log = self.order.logs.join("pgbench.txt");
-        let (primary, workload) = (self.primary_node(), &self.order.profile.workload);
-        let load =
-            Load::start(&self.engine, primary, &self.order.image, workload, Arc::clone(&self.feed), &log).await?;
+        let (primary, workload) = (&self.primary, &self.order.profile.workload);
+        let load = Load::start(
+            &self.engine,
+            primary,
+            &self.order.image,
+            workload,
+            Arc::clone(&self.feed),
+            &log,
+        )
+        .await?;
         *self.load.lock().await = Some(load);
         Ok(())
     }
@@ -81,7 +95,10 @@ impl Lab for Cluster {
 
     async fn execute_update(&self, batch: u32) -> anyhow::Result<()> {
         let profile = &self.order.profile;
-        let rows = profile.batches().nth(batch as usize).context("there is no such batch")?;
+        let rows = profile
+            .batches()
+            .nth(batch as usize)
+            .context("there is no such batch")?;
         let sql = format!(
             "BEGIN; UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {} AND aid BETWEEN {} AND {}",
             profile.update_share().predicate(),
@@ -96,10 +113,16 @@ impl Lab for Cluster {
     }
 
     async fn inject(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
-        let node = self.node(&fault.node).with_context(|| format!("there is no node {}", fault.node))?;
+        let node = self
+            .nodes()
+            .find(|node| node.name == fault.node)
+            .with_context(|| format!("there is no node {}", fault.node))?;
         match fault.kind {
             FaultKind::KillWalreceiver => {
-                let connection = self.standby_control.get(&node.name).context("the fault is for standbys")?;
+                let connection = self
+                    .standby_control
+                    .get(&node.name)
+                    .context("the fault is for standbys")?;
                 fault::kill_walreceiver(&self.engine, node, connection).await
             }
         }
@@ -107,7 +130,7 @@ impl Lab for Cluster {
 
     async fn ailments(&self) -> anyhow::Result<Vec<Finding>> {
         let mut ailments = Vec::new();
-        for node in &self.nodes {
+        for node in self.nodes() {
             let state = self.engine.inspect_container(&node.container).await?;
             let what = match state {
                 None => "its container is gone".to_owned(),
@@ -118,16 +141,23 @@ impl Lab for Cluster {
                 },
                 Some(_) => continue,
             };
-            ailments.push(Finding { node: node.name.clone(), severity: Severity::Disqualifying, what });
+            ailments.push(Finding {
+                node: node.name.clone(),
+                severity: Severity::Disqualifying,
+                what,
+            });
         }
         Ok(ailments)
     }
 
     async fn findings(&self) -> anyhow::Result<Vec<Finding>> {
         let mut findings = Vec::new();
-        for node in &self.nodes {
+        for node in self.nodes() {
             let log = self.engine.log_tail(&node.container, LOG_LINES).await?;
-            findings.extend(logs::findings(&node.name, log.iter().map(|line| line.text.as_str())));
+            findings.extend(logs::findings(
+                &node.name,
+                log.iter().map(|(_, line)| line.as_str()),
+            ));
         }
         Ok(findings)
     }

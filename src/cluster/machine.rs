@@ -41,10 +41,10 @@ impl MachineSource {
             }
         };
         probe.write(b"\n").await?;
-        while let Some(line) = probe.next_line().await? {
-            if line.stream == OutputStream::Stdout {
+        while let Some((stream, line)) = probe.next_line().await? {
+            if stream == OutputStream::Stdout {
                 self.probe = Some(probe);
-                return Ok(Some(line.text));
+                return Ok(Some(line));
             }
         }
         Ok(None)
@@ -58,7 +58,10 @@ impl Source for MachineSource {
     }
 
     fn columns(&self) -> Vec<Column> {
-        MACHINE_TOTALS.iter().map(|metric| Column::new(&self.node, metric.clone())).collect()
+        MACHINE_TOTALS
+            .iter()
+            .map(|metric| Column::new(&self.node, metric.clone()))
+            .collect()
     }
 
     async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {

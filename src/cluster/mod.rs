@@ -12,6 +12,6 @@ mod raise;
 mod teardown;
 
 pub use cap::CapError;
-pub use node::Node;
+pub use node::{Caps, Node};
 pub use raise::{Cluster, Order, RaiseError};
-pub use teardown::{Leftovers, Removal, Scope, tear_down};
+pub use teardown::{Removal, Scope, tear_down};

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::{Ending, EventRecorder, ExperimentError, Finding, Lab, Severity, SharedRow};
+use crate::human::in_full;
 use crate::measure::TICK;
 use crate::profile::Profile;
 use crate::store::{EventKind, Metric, Phase, Row};
@@ -86,7 +87,7 @@ impl<'a> Experiment<'a> {
     pub(super) async fn conclude(&mut self, outcome: Step) -> Result<Ending, ExperimentError> {
         if let Err(Halt::Failed(error)) = &outcome {
             self.events
-                .record(EventKind::Disqualified, None, None, chain(error))?;
+                .record(EventKind::Disqualified, None, None, in_full(error))?;
         }
         if let Err(error) = self.lab.stop_load().await {
             self.events.record(
@@ -376,12 +377,4 @@ fn unsound_before_fault(row: &Row, standbys: &[String]) -> Option<(String, &'sta
         };
         Some((node.clone(), what))
     })
-}
-
-/// An error with everything that led to it, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source())
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

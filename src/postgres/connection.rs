@@ -7,6 +7,8 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
+use crate::profile::Settings;
+
 /// Pause between two attempts to connect to a server that is starting.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -206,6 +208,17 @@ impl Connection {
             }
             sleep(RETRY).await;
         }
+    }
+
+    /// Settings that differ from the server's built-in defaults, by name, as it shows them.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn changed_settings(&self) -> Result<Settings, PostgresError> {
+        let sql = "SELECT name, current_setting(name) FROM pg_settings
+                    WHERE source NOT IN ('default', 'client', 'session')";
+        let rows = self.query("its settings", sql, &[]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
     /// The client, for a source that prepares its own statements.

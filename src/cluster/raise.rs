@@ -1,0 +1,422 @@
+//! Setting up a cluster: disks, network, primary, standbys, synchronous replication, proof of the caps.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep};
+
+use super::cap::{self, CapError};
+use super::config::{Config, PORT, SOCKET_DIR};
+use super::load::Load;
+use super::node::{Blueprint, Caps, Node, disk_volume, image_file, images_volume, limits, network};
+use crate::disk::{AttachedDisk, DiskError, DiskHelper, mount_as_volume};
+use crate::docker::labels::{self, Kind};
+use crate::docker::{Cause, DockerError, Engine, ExecSpec};
+use crate::human::in_full;
+use crate::image::ServerImage;
+use crate::measure::LoadFeed;
+use crate::postgres::{Access, Connection, PostgresError, ReplicationState};
+use crate::profile::{Machine, PRIMARY, Profile, Settings};
+use crate::store::Role;
+
+/// How long a server may take to accept connections, a standby to stream. A cold cache behind a low cap is slow.
+pub(super) const PROMPT: Duration = Duration::from_secs(180);
+
+/// Pause between two attempts at a server that is starting.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// How long to go on connecting before looking whether the server still runs.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Lines of a server's log that an error carries.
+const LOG_LINES: usize = 12;
+
+/// What is to be set up.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Label of everything that is made.
+    pub run_id: String,
+    /// The experiment's profile.
+    pub profile: Profile,
+    /// What the nodes run.
+    pub image: ServerImage,
+    /// File of the loaded database in the cache.
+    pub golden: String,
+    /// Are the disks capped.
+    pub caps: Caps,
+    /// Where pgbench's output goes.
+    pub logs: PathBuf,
+}
+
+/// Why a cluster could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum RaiseError {
+    /// The engine failed.
+    #[error(transparent)]
+    Docker(#[from] DockerError),
+    /// A disk could not be made.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// A server did not do its part.
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
+    /// A cap does not hold.
+    #[error(transparent)]
+    Cap(#[from] CapError),
+    /// A server did not start.
+    #[error("{node} did not start: {why}\nlast lines of its log:\n{log}")]
+    Start {
+        /// The node.
+        node: String,
+        /// What was met.
+        why: String,
+        /// The end of its log.
+        log: String,
+    },
+}
+
+/// A cluster that is up, streaming, and proved to be capped.
+#[derive(Debug)]
+pub struct Cluster {
+    pub(super) engine: Engine,
+    pub(super) order: Order,
+    pub(super) primary: Node,
+    pub(super) standbys: Vec<Node>,
+    pub(super) feed: Arc<LoadFeed>,
+    pub(super) load: Mutex<Option<Load>>,
+    /// For the lab's own statements on the primary.
+    pub(super) control: Connection,
+    /// For the update's transaction, which may hang.
+    pub(super) writer: Connection,
+    /// For the lab's own questions to the standbys, by node.
+    pub(super) standby_control: HashMap<String, Connection>,
+}
+
+impl Cluster {
+    /// Sets up the cluster. `on_step` is told what is being done.
+    ///
+    /// What was made stays when this fails or is dropped: it carries the run's label and goes with
+    /// [`tear_down`](super::tear_down).
+    ///
+    /// # Errors
+    /// When any step fails; the message names the node.
+    pub async fn raise(
+        engine: &Engine,
+        order: Order,
+        on_step: &(dyn Fn(&str) + Sync),
+    ) -> Result<Self, RaiseError> {
+        let site = Site {
+            engine,
+            order: &order,
+            password: fresh_password(),
+        };
+        on_step("copying the loaded database, a disk for each node");
+        engine
+            .create_network(&network(&order.run_id), &labels::of(&order.run_id, Kind::Network))
+            .await?;
+        let images = images_volume(&order.run_id);
+        engine
+            .create_volume(&images, &labels::of(&order.run_id, Kind::Images), &[].into())
+            .await?;
+        let primary_disk = site.disk(PRIMARY, &order.profile.primary).await?;
+        let mut standby_disks = Vec::new();
+        for standby in &order.profile.standby {
+            standby_disks.push(site.disk(&standby.name, &standby.machine).await?);
+        }
+
+        on_step("starting the primary");
+        let mut primary = site
+            .start(PRIMARY, Role::Primary, &order.profile.primary, primary_disk)
+            .await?;
+        site.set_password(&primary).await?;
+        let control = site.connect(&primary).await?;
+        let writer = site.connect(&primary).await?;
+
+        on_step("starting the standbys");
+        let mut standbys = Vec::new();
+        let mut standby_control = HashMap::new();
+        for (standby, disk) in order.profile.standby.iter().zip(standby_disks) {
+            standbys.push(
+                site.start(&standby.name, Role::Standby, &standby.machine, disk)
+                    .await?,
+            );
+        }
+        for node in &standbys {
+            standby_control.insert(node.name.clone(), site.connect(node).await?);
+        }
+        on_step("waiting for the standbys to stream");
+        site.make_synchronous(&control).await?;
+        if order.caps == Caps::On {
+            on_step("proving the caps");
+            let nodes = std::iter::once(&mut primary).chain(&mut standbys);
+            try_join_all(nodes.map(|node| prove_cap(engine, node))).await?;
+        }
+        let (feed, load) = (Arc::default(), Mutex::default());
+        Ok(Self {
+            engine: engine.clone(),
+            order,
+            primary,
+            standbys,
+            feed,
+            load,
+            control,
+            writer,
+            standby_control,
+        })
+    }
+
+    /// The nodes, the primary first.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        std::iter::once(&self.primary).chain(&self.standbys)
+    }
+
+    /// Settings of each node that differ from the server's defaults, by node. They hold no password.
+    ///
+    /// # Errors
+    /// When a server does not answer.
+    pub async fn settings(&self) -> Result<HashMap<String, Settings>, PostgresError> {
+        let mut settings = HashMap::new();
+        let connections = std::iter::once((&self.primary.name, &self.control)).chain(&self.standby_control);
+        for (node, connection) in connections {
+            settings.insert(node.clone(), connection.changed_settings().await?);
+        }
+        Ok(settings)
+    }
+
+    /// Writes each server's whole log to `<order.logs>/<node>.log`.
+    ///
+    /// # Errors
+    /// When the engine fails or a file cannot be written; the logs before it are there.
+    pub async fn save_logs(&self) -> anyhow::Result<()> {
+        for node in self.nodes() {
+            let path = self.order.logs.join(format!("{}.log", node.name));
+            let mut file = tokio::fs::File::create(&path).await?;
+            self.engine.save_logs(&node.container, &mut file).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A cluster while it is set up.
+struct Site<'a> {
+    engine: &'a Engine,
+    order: &'a Order,
+    password: String,
+}
+
+impl Site<'_> {
+    /// A copy of the loaded database on a disk of its own.
+    async fn disk(&self, node: &str, machine: &Machine) -> Result<AttachedDisk, RaiseError> {
+        let Order {
+            run_id,
+            image,
+            golden,
+            ..
+        } = self.order;
+        let helper = DiskHelper::new(self.engine.clone(), &image.reference, run_id);
+        let (volume, file) = (images_volume(run_id), image_file(run_id, node));
+        helper.copy_from_cache(golden, &volume, &file).await?;
+        let disk = helper.attach(node, &volume, &file, machine.read_ahead_kb).await?;
+        mount_as_volume(self.engine, &disk_volume(run_id, node), run_id, &disk).await?;
+        Ok(disk)
+    }
+
+    /// Creates a node's container, reads its limits back, and starts it.
+    async fn start(
+        &self,
+        name: &str,
+        role: Role,
+        machine: &Machine,
+        disk: AttachedDisk,
+    ) -> Result<Node, RaiseError> {
+        let Order {
+            run_id,
+            profile,
+            image,
+            caps,
+            ..
+        } = self.order;
+        let blueprint = Blueprint {
+            run_id,
+            name,
+            role,
+            image,
+            limits: limits(machine, &disk, *caps),
+        };
+        let (container, spec) = (blueprint.container(), blueprint.spec());
+        self.engine.create_container(&spec).await?;
+        let settings = profile.effective_settings(name);
+        let config = Config {
+            node: name,
+            role,
+            primary: PRIMARY,
+            settings: &settings,
+            password: &self.password,
+        };
+        self.engine.upload(&container, &config.files(image)).await?;
+        self.engine.start_container(&container).await?;
+        let gone = || DockerError::StartContainer {
+            name: container.clone(),
+            cause: Cause::Reported("it is gone".to_owned()),
+        };
+        let state = self
+            .engine
+            .inspect_container(&container)
+            .await?
+            .ok_or_else(gone)?;
+        cap::compare(name, &spec.limits, &state.limits)?;
+        let Some(port) = state.published_ports.get(&PORT).copied() else {
+            return Err(self
+                .not_started(name, &container, "no port is published for it")
+                .await);
+        };
+        let access = Access {
+            node: name.to_owned(),
+            port,
+            password: self.password.clone(),
+        };
+        let cap = |iops: u64| (*caps == Caps::On).then_some(iops);
+        Ok(Node {
+            name: name.to_owned(),
+            role,
+            container,
+            disk,
+            access,
+            read_iops_cap: cap(machine.read_iops),
+            write_iops_cap: cap(machine.write_iops),
+            cap_proof: None,
+        })
+    }
+
+    /// Gives the role `postgres` its password, as a SCRAM verifier, over the socket on which none is asked for.
+    async fn set_password(&self, primary: &Node) -> Result<(), RaiseError> {
+        let verifier = postgres_protocol::password::scram_sha_256(self.password.as_bytes());
+        let sql = format!("ALTER ROLE postgres PASSWORD '{verifier}'");
+        let psql = format!("{}/psql", self.order.image.bindir);
+        let args = [
+            &psql,
+            "-qX",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-h",
+            SOCKET_DIR,
+            "-U",
+            "postgres",
+            "postgres",
+        ];
+        let deadline = Instant::now() + PROMPT;
+        loop {
+            let output = self
+                .engine
+                .exec(
+                    &primary.container,
+                    &ExecSpec::new(args),
+                    Some(sql.as_bytes()),
+                    PROMPT,
+                )
+                .await?;
+            if output.exit_code == 0 {
+                return Ok(());
+            }
+            if Instant::now() >= deadline || !self.is_running(primary).await? {
+                return Err(self
+                    .not_started(&primary.name, &primary.container, output.stderr.trim())
+                    .await);
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    /// A connection, as soon as the server accepts one.
+    async fn connect(&self, node: &Node) -> Result<Connection, RaiseError> {
+        let deadline = Instant::now() + PROMPT;
+        loop {
+            match Connection::open(&node.access, LOOK_AGAIN).await {
+                Ok(connection) => return Ok(connection),
+                Err(error) if Instant::now() >= deadline || !self.is_running(node).await? => {
+                    return Err(self
+                        .not_started(&node.name, &node.container, &in_full(&error))
+                        .await);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn is_running(&self, node: &Node) -> Result<bool, DockerError> {
+        Ok(self
+            .engine
+            .inspect_container(&node.container)
+            .await?
+            .is_some_and(|state| state.running))
+    }
+
+    /// Sets `synchronous_standby_names`, once every standby streams: before, the first commit would hang.
+    async fn make_synchronous(&self, control: &Connection) -> Result<(), RaiseError> {
+        let profile = &self.order.profile;
+        for standby in &profile.standby {
+            let what = format!("{} to stream", standby.name);
+            let sql = ReplicationState::Streaming.sql(&standby.name);
+            control
+                .wait_until(&what, &sql, PROMPT, |state| state == "streaming")
+                .await?;
+        }
+        let names = profile.synchronous_standby_names();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "ALTER SYSTEM SET synchronous_standby_names = '{}'",
+            names.replace('\'', "''")
+        );
+        control.execute("setting synchronous_standby_names", &sql).await?;
+        control
+            .execute("reloading the configuration", "SELECT pg_reload_conf()")
+            .await?;
+        for standby in profile.synchronous_candidates() {
+            let what = format!("{standby} to be synchronous");
+            let sql = ReplicationState::Sync.sql(&standby);
+            // With FIRST 1 of two the second stays potential: it is known as a candidate, which is enough.
+            control
+                .wait_until(&what, &sql, PROMPT, |state| !state.is_empty() && state != "async")
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn not_started(&self, node: &str, container: &str, why: &str) -> RaiseError {
+        let log = self.engine.log_tail(container, LOG_LINES).await;
+        let log = log.map_or_else(
+            |error| error.to_string(),
+            |lines| {
+                lines
+                    .into_iter()
+                    .map(|(_, line)| line)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            },
+        );
+        RaiseError::Start {
+            node: node.to_owned(),
+            why: why.to_owned(),
+            log,
+        }
+    }
+}
+
+/// Measures what a node's disk gives, and keeps it with the node.
+async fn prove_cap(engine: &Engine, node: &mut Node) -> Result<(), CapError> {
+    if let Some(cap) = node.read_iops_cap {
+        node.cap_proof = Some(cap::prove(engine, node, cap).await?);
+    }
+    Ok(())
+}
+
+/// 128 random bits, in hexadecimal.
+fn fresh_password() -> String {
+    format!("{:032x}", rand::random::<u128>())
+}

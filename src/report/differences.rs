@@ -1,0 +1,131 @@
+//! What distinguishes the arms of a comparison, found in their `run.json`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::store::RunInfo;
+
+/// Parts of `run.json` that name a run or were measured in it, and so always differ.
+const OWN: [&str; 6] = [
+    "run_id",
+    "started",
+    "arm",
+    "command_line",
+    "cap_proof",
+    "description",
+];
+
+/// A place in `run.json` and what stands there in each arm, in the order of the arms.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub place: String,
+    pub values: Vec<String>,
+}
+
+/// Every place at which the runs differ. Nodes are told by name; a setting that an arm lacks is `default` there, anything
+/// else `none`.
+pub(super) fn differences<'a>(runs: impl Iterator<Item = &'a RunInfo>) -> Vec<Difference> {
+    let flat: Vec<BTreeMap<String, String>> = runs.map(flatten).collect();
+    let mut places: Vec<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+        .into_iter()
+        .map(|place| Difference {
+            place: place.clone(),
+            values: flat
+                .iter()
+                .map(|run| {
+                    run.get(place)
+                        .cloned()
+                        .unwrap_or_else(|| absent(place).to_owned())
+                })
+                .collect(),
+        })
+        .filter(|difference| {
+            difference
+                .values
+                .windows(2)
+                .any(|pair| pair.first() != pair.last())
+        })
+        .collect()
+}
+
+/// What stands for a place that a run lacks.
+fn absent(place: &str) -> &'static str {
+    if place.contains(".settings.") || place.starts_with("profile.postgres.") {
+        "default"
+    } else {
+        "none"
+    }
+}
+
+fn flatten(run: &RunInfo) -> BTreeMap<String, String> {
+    let mut places = BTreeMap::new();
+    // Plain data with string keys: it has a JSON value. Were it not so, the run would show no difference.
+    let value = serde_json::to_value(run).unwrap_or_default();
+    walk("", &value, &mut places);
+    places
+}
+
+fn walk(place: &str, value: &Value, places: &mut BTreeMap<String, String>) {
+    let below = |name: &str| {
+        if place.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{place}.{name}")
+        }
+    };
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields.iter().filter(|(name, _)| !OWN.contains(&name.as_str())) {
+                walk(&below(name), value, places);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                let name = item.get("name").and_then(Value::as_str);
+                walk(&below(name.unwrap_or(&at.to_string())), item, places);
+            }
+        }
+        Value::String(text) => {
+            places.insert(place.to_owned(), text.clone());
+        }
+        Value::Null => {
+            places.insert(place.to_owned(), "none".to_owned());
+        }
+        plain => {
+            places.insert(place.to_owned(), plain.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::testing::Story;
+
+    #[test]
+    fn what_one_run_lacks_is_its_default_or_none_and_what_names_a_run_is_no_difference() {
+        let (mut one, mut other) = (Story::stalled().run, Story::stalled().run);
+        for node in &mut one.nodes {
+            node.settings.remove("max_wal_size");
+        }
+        other.profile.synchronous.standbys.push("standby".to_owned());
+        other.run_id = "another".to_owned();
+        let found: Vec<(String, String)> = differences([&one, &other].into_iter())
+            .into_iter()
+            .map(|difference| (difference.place, difference.values.join(" ")))
+            .collect();
+        let expected = [
+            ("nodes.primary.settings.max_wal_size", "default 32GB"),
+            ("nodes.standby.settings.max_wal_size", "default 32GB"),
+            ("profile.synchronous.standbys.0", "none standby"),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(place, values)| (place.to_owned(), values.to_owned()))
+        );
+    }
+}

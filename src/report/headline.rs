@@ -1,0 +1,67 @@
+//! The result in a sentence or two.
+
+use crate::human;
+use crate::store::{RunInfo, Summary, Verdict};
+
+use super::{after_the_fault, hang_in_words, plural};
+
+/// The verdict and the figures that carry it, for the terminal and the top of a page.
+#[must_use]
+pub fn headline(run: &RunInfo, summary: &Summary) -> String {
+    let uncapped = if run.capped { "" } else { "UNCAPPED, " };
+    let sentences = match summary.verdict {
+        Verdict::Stalled => stalled(run, summary),
+        Verdict::NoStall => no_stall(run, summary),
+        Verdict::Inconclusive => inconclusive(summary),
+    };
+    format!("{uncapped}{}: {sentences}", summary.verdict)
+}
+
+fn stalled(run: &RunInfo, summary: &Summary) -> String {
+    let mut text = format!(
+        "no commit for {} {}",
+        hang_in_words(summary),
+        after_the_fault(run.profile.fault.kind)
+    );
+    if let Some(lag) = summary.lag_at_fault_bytes {
+        text += &format!(" with {} of WAL left to replay", human::bytes(lag as f64));
+    }
+    text.push('.');
+    if let Some(mean) = summary.hang_read_iops_mean {
+        let standby = &run.profile.fault.node;
+        text += &format!(" In that time {standby} read {}", human::rate(mean));
+        if let Some(cap) = summary.read_iops_cap {
+            text += &format!(", {} of its cap of {cap}/s", human::percent(mean / cap as f64));
+        }
+        text += ".";
+    }
+    text
+}
+
+fn no_stall(run: &RunInfo, summary: &Summary) -> String {
+    let longest = match summary.hang_s {
+        Some(hang_s) if hang_s > 0.0 => format!("the longest gap was {}", human::seconds(hang_s)),
+        Some(_) => "no second without one".to_owned(),
+        None => "the longest gap is not known".to_owned(),
+    };
+    let streaming = match summary.time_to_streaming_s {
+        Some(seconds) => format!(
+            "; {} streamed again after {}",
+            run.profile.fault.node,
+            human::seconds(seconds)
+        ),
+        None => String::new(),
+    };
+    format!(
+        "commits went on {} ({longest}){streaming}.",
+        after_the_fault(run.profile.fault.kind)
+    )
+}
+
+fn inconclusive(summary: &Summary) -> String {
+    match summary.reasons.as_slice() {
+        [] => "no reason was noted.".to_owned(),
+        [only] => format!("{only}."),
+        [first, rest @ ..] => format!("{first} (and {}).", plural(rest.len(), "more reason")),
+    }
+}

@@ -1,0 +1,273 @@
+//! The page of a run: what a person pastes into a bug report.
+
+use jiff::Timestamp;
+
+use crate::human;
+use crate::store::{Event, EventKind, NodeSummary, RunInfo, Summary, Verdict};
+
+use super::markdown::Table;
+use super::{hang_in_words, headline, or_none, or_not_known, reading, setup};
+
+/// The run's `README.md`.
+#[must_use]
+pub fn page(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
+    let sections = [
+        format!("# {}\n", title(run)),
+        uncapped(run),
+        format!("**{}**\n", headline(run, summary)),
+        reasons(summary),
+        "![Timeline of the run](timeline.png)\n".to_owned(),
+        format!("## Figures\n\n{}", figures(run, summary)),
+        format!("What the update cost each node:\n\n{}", costs(summary)),
+        format!("## What happened\n\n{}", happened(events)),
+        format!("## Setup\n\n{}\n{}", setup::lines(run), setup::limits(run)),
+        settings(run),
+        format!("## How to read it\n\n{}", reading::READING),
+        format!("## Limitations\n\n{}", reading::limitations(run)),
+        format!("## To repeat it\n\n```\n{}\n```\n", command(run)),
+    ];
+    let sections: Vec<String> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .collect();
+    sections.join("\n")
+}
+
+fn title(run: &RunInfo) -> String {
+    let major = run.server.version_num / 10_000;
+    format!(
+        "PostgreSQL {major}, profile {}, recovery_prefetch={}",
+        run.profile_name, run.arm
+    )
+}
+
+fn uncapped(run: &RunInfo) -> String {
+    if run.capped {
+        return String::new();
+    }
+    "> **UNCAPPED.** The disks had no limit in this run. It shows what this machine's own disk does, nothing of a \
+     server whose reads are capped; do not set its figures beside those of capped runs.\n"
+        .to_owned()
+}
+
+/// The reasons, if there are more than the headline has.
+fn reasons(summary: &Summary) -> String {
+    let lead = match (summary.verdict, summary.reasons.as_slice()) {
+        (_, []) | (Verdict::Inconclusive, [_]) => return String::new(),
+        (Verdict::Inconclusive, _) => "Why, and what else limits the figures:",
+        (Verdict::Stalled | Verdict::NoStall, _) => "What limits this:",
+    };
+    let reasons: String = summary
+        .reasons
+        .iter()
+        .map(|reason| format!("- {reason}\n"))
+        .collect();
+    format!("{lead}\n\n{reasons}")
+}
+
+/// The figures of the run, a row each, with their units.
+fn figures(run: &RunInfo, summary: &Summary) -> String {
+    let standby = &run.profile.fault.node;
+    let primary = run.primary();
+    let seconds = |value| or_not_known(value, human::seconds);
+    let mut table = Table::new(["figure", "value"]);
+    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
+    row("verdict", summary.verdict.to_string());
+    row(
+        "longest time without a commit after the fault",
+        hang_in_words(summary),
+    );
+    row(&format!("... reads by {standby} in it"), hang_reads(summary));
+    row("... a second: mean, median, peak", hang_rates(summary));
+    row("... cap", or_none(summary.read_iops_cap));
+    row(
+        &format!("from the fault until {standby} streamed again"),
+        seconds(summary.time_to_streaming_s),
+    );
+    row(
+        &format!("WAL not replayed by {standby} at the fault"),
+        size(summary.lag_at_fault_bytes),
+    );
+    row(
+        &format!("blocks prefetched by {standby} since the update began"),
+        prefetched(summary),
+    );
+    row(
+        "... reads by its startup process itself (`pg_stat_io`)",
+        or_not_known(summary.startup_reads, human::count),
+    );
+    row(
+        "update, until its statements had run",
+        seconds(summary.update_executed_s),
+    );
+    row("... until its commit was acknowledged", seconds(summary.update_s));
+    row("... WAL", size(summary.update_wal_bytes));
+    row(
+        "... longest time without a commit from its start to the fault",
+        seconds(summary.longest_gap_before_fault_s),
+    );
+    row(
+        &format!("... amplification: reads by {standby} for each by {primary}"),
+        or_not_known(summary.amplification, human::ratio),
+    );
+    row("rows of the timeline", human::count(summary.rows));
+    row("... missed", human::count(summary.missed_ticks));
+    table.render()
+}
+
+fn size(bytes: Option<u64>) -> String {
+    or_not_known(bytes, |bytes| human::bytes(bytes as f64))
+}
+
+fn hang_reads(summary: &Summary) -> String {
+    let Some(reads) = summary.hang_reads else {
+        return or_not_known(None::<u64>, human::count);
+    };
+    let sizes = match (summary.hang_read_bytes, summary.hang_read_bytes_mean) {
+        (Some(bytes), Some(mean)) => {
+            format!(
+                ", {} in all, {} a read",
+                human::bytes(bytes as f64),
+                human::bytes(mean)
+            )
+        }
+        _ => String::new(),
+    };
+    format!("{}{sizes}", human::count(reads))
+}
+
+fn hang_rates(summary: &Summary) -> String {
+    [
+        summary.hang_read_iops_mean,
+        summary.hang_read_iops_median,
+        summary.hang_read_iops_peak,
+    ]
+    .map(|value| or_not_known(value, human::rate))
+    .join(", ")
+}
+
+fn prefetched(summary: &Summary) -> String {
+    or_not_known(summary.prefetched_blocks, |blocks| {
+        let share = summary
+            .prefetched_share
+            .filter(|_| blocks > 0)
+            .map(|share| format!(", {} of the block references decoded", human::percent(share)));
+        format!("{}{}", human::count(blocks), share.unwrap_or_default())
+    })
+}
+
+fn costs(summary: &Summary) -> String {
+    let nodes = &summary.nodes;
+    let names = nodes.iter().map(|node| node.name.clone());
+    let mut table =
+        Table::new(std::iter::once("until it was committed, or replayed".to_owned()).chain(names));
+    let mut row = |name: &str, value: &dyn Fn(&NodeSummary) -> String| {
+        table.row(std::iter::once(name.to_owned()).chain(nodes.iter().map(value)));
+    };
+    row("time", &|node| or_not_known(node.seconds, human::seconds));
+    row("reads", &|node| or_not_known(node.reads, human::count));
+    row("... bytes", &|node| size(node.read_bytes));
+    row("writes", &|node| or_not_known(node.writes, human::count));
+    row("... bytes", &|node| size(node.write_bytes));
+    row("CPU", &|node| or_not_known(node.cpu_s, human::seconds));
+    table.render()
+}
+
+/// The events, with the time since the fault and the time of day: the clock of the servers' logs.
+fn happened(events: &[Event]) -> String {
+    let fault = events
+        .iter()
+        .find(|event| event.kind == EventKind::Fault)
+        .map(|event| event.t_s);
+    let since = if fault.is_some() {
+        "since the fault"
+    } else {
+        "since the start"
+    };
+    let mut table = Table::new([since, "UTC", "what"]);
+    for event in events {
+        let t_s = event.t_s - fault.unwrap_or_default();
+        table.row([format!("{t_s:+.1} s"), time_of_day(event.unix_s), told(event)]);
+    }
+    if table.is_empty() {
+        return "No event was recorded.\n".to_owned();
+    }
+    table.render()
+}
+
+fn time_of_day(unix_s: f64) -> String {
+    // The cast saturates, and a time that is none is said to be.
+    let time = Timestamp::from_millisecond((unix_s * 1000.0) as i64).ok();
+    or_not_known(time, |time| time.strftime("%H:%M:%S%.1f").to_string())
+}
+
+fn told(event: &Event) -> String {
+    let what = match event.kind {
+        EventKind::Phase => "phase",
+        EventKind::UpdateStarted => "update started",
+        EventKind::UpdateExecuted => "update executed",
+        EventKind::UpdateCommitted => "update committed",
+        EventKind::Fault => "**fault**",
+        EventKind::FaultVerified => "fault verified",
+        EventKind::StreamingAgain => "streaming again",
+        EventKind::CommitsAgain => "commits again",
+        EventKind::Deadline => "deadline passed",
+        EventKind::Interrupted => "interrupted",
+        EventKind::Note => "note",
+        EventKind::Disqualified => "disqualified",
+    };
+    let node = event
+        .node
+        .as_deref()
+        .map(|node| format!(" ({node})"))
+        .unwrap_or_default();
+    let detail = if event.detail.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", event.detail)
+    };
+    format!("{what}{node}{detail}")
+}
+
+fn settings(run: &RunInfo) -> String {
+    setup::settings(run).map_or_else(String::new, |table| {
+        format!("Settings that differ from the server's built-in defaults:\n\n{table}")
+    })
+}
+
+/// The command as it was typed, the path to the binary left out, quoted for a shell.
+fn command(run: &RunInfo) -> String {
+    let arguments = run.command_line.iter().skip(1).map(|argument| quoted(argument));
+    std::iter::once("stall-lab".to_owned())
+        .chain(arguments)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@%+".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_a_shell_would_take_apart_is_quoted() {
+        for (argument, text) in [
+            ("--set", "--set"),
+            ("standby.read_iops=1000", "standby.read_iops=1000"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("$HOME", "'$HOME'"),
+        ] {
+            assert_eq!(quoted(argument), text);
+        }
+    }
+}

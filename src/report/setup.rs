@@ -1,0 +1,192 @@
+//! What ran, on what.
+
+use std::collections::BTreeSet;
+
+use crate::human;
+use crate::profile::{Machine, SyncMethod, Update};
+use crate::store::{NodeInfo, Role, RunInfo};
+
+use super::markdown::Table;
+use super::{or_none, or_not_known, plural};
+
+/// Software and machine, a line each.
+pub(super) fn lines(run: &RunInfo) -> String {
+    let server = &run.server;
+    let platform = &run.platform;
+    let profile = &run.profile;
+    let mut lines = vec![
+        format!(
+            "PostgreSQL {}, image `{}` ({}; `{}`)",
+            server.version, server.image, server.source, server.image_id
+        ),
+        format!(
+            "profile `{}`: pgbench scale {}, {} TPS by {} clients; update of {} of `pgbench_accounts` in {}; data checksums {}",
+            run.profile_name,
+            profile.workload.scale,
+            profile.workload.rate_tps,
+            profile.workload.clients,
+            human::percent(profile.update.fraction),
+            batches(&profile.update),
+            if profile.postgres.data_checksums {
+                "on"
+            } else {
+                "off"
+            },
+        ),
+        format!("synchronous replication: {}", synchronous(run)),
+        format!(
+            "{}, API {}, storage driver {}, cgroup v{} ({})",
+            platform.engine,
+            platform.api_version,
+            platform.storage_driver,
+            platform.cgroup_version,
+            platform.cgroup_driver
+        ),
+        format!(
+            "kernel {}, {}, {}, {} CPUs, {} of memory",
+            platform.kernel,
+            platform.os,
+            platform.arch,
+            platform.cpus,
+            human::bytes(platform.memory_bytes as f64)
+        ),
+        format!(
+            "stall-lab {}{}, run `{}`, started {}",
+            run.lab_version,
+            run.git_revision
+                .as_deref()
+                .map(|revision| format!(" ({revision})"))
+                .unwrap_or_default(),
+            run.run_id,
+            run.started
+        ),
+    ];
+    lines.extend(server.note.clone());
+    lines.extend(
+        platform
+            .other
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}")),
+    );
+    lines.iter().map(|line| format!("- {line}\n")).collect()
+}
+
+/// "1 transaction", or "20 transactions, one every 5 s at most".
+fn batches(update: &Update) -> String {
+    let batches = plural(update.batches as usize, "transaction");
+    if update.batches > 1 && !update.batch_interval.is_zero() {
+        let interval = human::seconds(update.batch_interval.as_secs_f64());
+        format!("{batches}, one every {interval} at most")
+    } else {
+        batches
+    }
+}
+
+fn synchronous(run: &RunInfo) -> String {
+    let rule = &run.profile.synchronous;
+    if rule.count == 0 {
+        return "none, no commit waits for a standby".to_owned();
+    }
+    let method = match rule.method {
+        SyncMethod::First => "FIRST",
+        SyncMethod::Any => "ANY",
+    };
+    let names: Vec<&str> = if rule.standbys.is_empty() {
+        run.profile
+            .standby
+            .iter()
+            .map(|standby| standby.name.as_str())
+            .collect()
+    } else {
+        rule.standbys.iter().map(String::as_str).collect()
+    };
+    format!("`{method} {} ({})`", rule.count, names.join(", "))
+}
+
+/// The nodes side by side: their limits.
+pub(super) fn limits(run: &RunInfo) -> String {
+    let nodes = &run.nodes;
+    let mut table = Table::new(header("limit", nodes));
+    let mut row = |name: &str, value: &dyn Fn(&NodeInfo) -> String| {
+        table.row(std::iter::once(name.to_owned()).chain(nodes.iter().map(value)));
+    };
+    row("CPUs", &|node| {
+        or_not_known(machine(run, node), |machine| machine.cpus.to_string())
+    });
+    row("memory", &|node| {
+        or_not_known(machine(run, node), |machine| machine.memory.to_string())
+    });
+    row("reads, cap", &|node| or_none(node.read_iops_cap));
+    row("reads, measured before the run", &|node| match node.cap_proof {
+        Some(proof) => human::rate(proof.read_iops),
+        None => "not measured".to_owned(),
+    });
+    row("writes, cap", &|node| or_none(node.write_iops_cap));
+    row("read-ahead", &|node| {
+        or_not_known(node.read_ahead_kb, |kb| format!("{kb} kB"))
+    });
+    table.render()
+}
+
+fn machine<'a>(run: &'a RunInfo, node: &NodeInfo) -> Option<&'a Machine> {
+    match node.role {
+        Role::Primary => Some(&run.profile.primary),
+        Role::Standby => run
+            .profile
+            .standby
+            .iter()
+            .find(|standby| standby.name == node.name)
+            .map(|standby| &standby.machine),
+    }
+}
+
+/// The settings that differ from the server's built-in defaults, by node; nothing when none does.
+pub(super) fn settings(run: &RunInfo) -> Option<String> {
+    let names: BTreeSet<&String> = run.nodes.iter().flat_map(|node| node.settings.keys()).collect();
+    let mut table = Table::new(header("setting", &run.nodes));
+    for name in names {
+        let value = |node: &NodeInfo| match node.settings.get(name) {
+            Some(value) => format!("`{value}`"),
+            None => "default".to_owned(),
+        };
+        table.row(std::iter::once(format!("`{name}`")).chain(run.nodes.iter().map(value)));
+    }
+    (!table.is_empty()).then(|| table.render())
+}
+
+fn header(first: &str, nodes: &[NodeInfo]) -> Vec<String> {
+    std::iter::once(first.to_owned())
+        .chain(nodes.iter().map(|node| node.name.clone()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::verdict::testing::Story;
+
+    #[test]
+    fn a_paced_update_says_its_pace() {
+        let mut run = Story::stalled().run;
+        run.profile.update.batches = 20;
+        assert_eq!(batches(&run.profile.update), "20 transactions");
+        run.profile.update.batch_interval = Duration::from_secs(5);
+        assert_eq!(
+            batches(&run.profile.update),
+            "20 transactions, one every 5.0 s at most"
+        );
+    }
+
+    #[test]
+    fn the_synchronous_rule_is_written_as_the_server_has_it() {
+        let mut run = Story::stalled().run;
+        assert_eq!(synchronous(&run), "`FIRST 1 (standby)`");
+        run.profile.synchronous.method = SyncMethod::Any;
+        run.profile.synchronous.standbys = ["b", "a"].map(str::to_owned).to_vec();
+        assert_eq!(synchronous(&run), "`ANY 1 (b, a)`");
+        run.profile.synchronous.count = 0;
+        assert_eq!(synchronous(&run), "none, no commit waits for a standby");
+    }
+}

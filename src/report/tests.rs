@@ -1,0 +1,152 @@
+//! The words as a reader gets them. The runs are made up; what they show is judged, not written down here.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use super::*;
+use crate::store::{EventKind, Metric, RunFolder};
+use crate::verdict::judge;
+use crate::verdict::testing::Story;
+
+fn judged(story: &Story) -> Summary {
+    judge(&story.run, &story.timeline, &story.events)
+}
+
+fn page_of(story: &Story) -> String {
+    page(&story.run, &judged(story), &story.events)
+}
+
+fn headline_of(story: &Story) -> String {
+    headline(&story.run, &judged(story))
+}
+
+fn uncapped() -> Story {
+    let mut story = Story::stalled();
+    story.run.capped = false;
+    for node in &mut story.run.nodes {
+        node.read_iops_cap = None;
+        node.write_iops_cap = None;
+        node.cap_proof = None;
+    }
+    story.run.command_line.push("--uncapped".to_owned());
+    story
+}
+
+fn inconclusive() -> Story {
+    let mut story = Story::stalled().without(EventKind::FaultVerified).cut_after(60.0);
+    story.event(60.0, EventKind::Interrupted, None, None, "Ctrl-C");
+    story.blank("standby", &Metric::ReadsTotal, 1..=140);
+    story.run.server.note =
+        Some("not the image asked for by default: the registry did not answer".to_owned());
+    story
+}
+
+#[test]
+fn the_page_of_a_stall() {
+    insta::assert_snapshot!(page_of(&Story::stalled()));
+}
+
+#[test]
+fn the_page_of_no_stall() {
+    insta::assert_snapshot!(page_of(&Story::no_stall()));
+}
+
+#[test]
+fn the_page_of_an_inconclusive_run() {
+    insta::assert_snapshot!(page_of(&inconclusive()));
+}
+
+#[test]
+fn the_page_of_an_uncapped_run() {
+    insta::assert_snapshot!(page_of(&uncapped()));
+}
+
+#[test]
+fn a_page_of_nothing_says_that_nothing_is_known() {
+    let mut story = Story::stalled();
+    story.timeline.rows.clear();
+    story.events.clear();
+    let page = page_of(&story);
+    assert!(page.contains("No event was recorded."), "{page}");
+    assert!(
+        page.contains("inconclusive: the run ended before the fault was injected."),
+        "{page}"
+    );
+}
+
+#[test]
+fn headlines_carry_verdict_and_figures() {
+    let lower_bound = Story::stalled().cut_after(100.0);
+    let headlines = [
+        Story::stalled(),
+        lower_bound,
+        uncapped(),
+        Story::no_stall(),
+        inconclusive(),
+    ];
+    insta::assert_snapshot!(headlines.map(|story| headline_of(&story)).join("\n"));
+}
+
+fn compared(stories: &[Story], words: impl FnOnce(&[Arm]) -> String) -> String {
+    let summaries: Vec<Summary> = stories.iter().map(judged).collect();
+    let folders: Vec<String> = stories
+        .iter()
+        .map(|story| format!("../20261130T173320Z-{}", story.run.arm))
+        .collect();
+    let arms: Vec<Arm> = stories
+        .iter()
+        .zip(&summaries)
+        .zip(&folders)
+        .map(|((story, summary), folder)| Arm {
+            run: &story.run,
+            summary,
+            folder: Path::new(folder),
+        })
+        .collect();
+    words(&arms)
+}
+
+#[test]
+fn the_comparison_of_two_arms() {
+    insta::assert_snapshot!(compared(&[Story::stalled(), Story::no_stall()], comparison));
+}
+
+#[test]
+fn the_comparison_of_three_arms_has_no_ratio_and_marks_the_uncapped_one() {
+    let mut third = uncapped();
+    third.run.arm = "on".to_owned();
+    third.run.server.version = "17.2".to_owned();
+    insta::assert_snapshot!(compared(
+        &[Story::stalled(), Story::no_stall(), third],
+        comparison
+    ));
+}
+
+#[test]
+fn arms_that_differ_in_nothing_are_repetitions() {
+    let text = compared(&[Story::stalled(), Story::stalled()], comparison);
+    assert!(
+        text.contains("Nothing: the arms are repetitions of one run."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_comparison_as_csv_leaves_empty_what_is_not_known() {
+    let stories = [Story::stalled(), inconclusive()];
+    insta::assert_snapshot!(compared(&stories, |arms| comparison_csv(arms).unwrap()));
+}
+
+#[test]
+fn a_lower_bound_and_times_of_a_few_seconds_make_no_ratio() {
+    let text = compared(&[Story::stalled(), Story::stalled().cut_after(100.0)], comparison);
+    assert!(text.contains("| 80 s    | at least 59 s |           |"), "{text}");
+}
+
+#[test]
+fn the_page_of_the_outage_recorded_by_hand() {
+    let folder = RunFolder::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outage-try"));
+    let run = folder.run().unwrap();
+    let summary = judge(&run, &folder.timeline().unwrap(), &folder.events().unwrap());
+    insta::assert_snapshot!(page(&run, &summary, &folder.events().unwrap()));
+}

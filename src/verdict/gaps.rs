@@ -1,0 +1,173 @@
+//! Stretches of the run without a commit.
+
+use crate::store::{Metric, Row, Timeline};
+
+use super::window::Window;
+
+/// What ended a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// A commit.
+    Commit,
+    /// The end of the timeline: the gap was at least as long as it looks.
+    RunEnded,
+}
+
+/// A stretch in which the load reported no commit.
+///
+/// It starts with the first second without a commit and ends with the last one seen, so what was not seen is never
+/// counted: a row without a report inside it is passed over, one at its edge does not lengthen it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Gap {
+    pub start_s: f64,
+    pub end_s: f64,
+    pub ending: Ending,
+}
+
+impl Gap {
+    pub fn length_s(&self) -> f64 {
+        self.end_s - self.start_s
+    }
+
+    /// The part of the gap that lies in the window, if any does.
+    pub fn within(&self, window: Window) -> Option<Self> {
+        let clipped = Self {
+            start_s: self.start_s.max(window.from_s),
+            end_s: self.end_s.min(window.to_s),
+            ending: self.ending,
+        };
+        (clipped.end_s > clipped.start_s).then_some(clipped)
+    }
+}
+
+/// Every gap of the timeline, in the order of time.
+pub(super) fn gaps(timeline: &Timeline, primary: &str) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    let mut open: Option<Gap> = None;
+    let mut before: Option<&Row> = None;
+    for row in &timeline.rows {
+        match row.number(primary, &Metric::Tps) {
+            Some(tps) if tps > 0.0 => gaps.extend(open.take().map(|gap| Gap {
+                ending: Ending::Commit,
+                ..gap
+            })),
+            Some(_) => {
+                open.get_or_insert(Gap {
+                    start_s: start_of(row, before),
+                    end_s: row.t_s,
+                    ending: Ending::RunEnded,
+                })
+                .end_s = row.t_s;
+            }
+            None => {}
+        }
+        before = Some(row);
+    }
+    gaps.extend(open);
+    gaps
+}
+
+/// When the second of this row began. After missed ticks only the last of them counts as this row's: nothing is
+/// known of the others.
+fn start_of(row: &Row, before: Option<&Row>) -> f64 {
+    before.map_or(row.t_s, |before| {
+        let ticks = row.tick.saturating_sub(before.tick).max(1);
+        row.t_s - (row.t_s - before.t_s) / ticks as f64
+    })
+}
+
+/// The longest gap, or part of one, in the window; the earlier of equals.
+pub(super) fn longest(gaps: &[Gap], window: Window) -> Option<Gap> {
+    gaps.iter()
+        .filter_map(|gap| gap.within(window))
+        .reduce(|longest, gap| {
+            if gap.length_s() > longest.length_s() {
+                gap
+            } else {
+                longest
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Cell, Column, Phase};
+
+    /// Rows a second apart, `None` for a row without a report.
+    fn timeline(tps: &[Option<f64>]) -> Timeline {
+        let rows = tps.iter().zip(1..).map(|(tps, tick)| Row {
+            tick,
+            t_s: tick as f64,
+            unix_s: tick as f64,
+            phase: Phase::Recovery,
+            cells: tps
+                .iter()
+                .map(|tps| (Column::new("primary", Metric::Tps), Cell::Number(*tps)))
+                .collect(),
+        });
+        Timeline {
+            columns: vec![Column::new("primary", Metric::Tps)],
+            rows: rows.collect(),
+        }
+    }
+
+    fn seen(timeline: &Timeline) -> Vec<(f64, f64, Ending)> {
+        gaps(timeline, "primary")
+            .iter()
+            .map(|gap| (gap.start_s, gap.end_s, gap.ending))
+            .collect()
+    }
+
+    const FIVE: Option<f64> = Some(5.0);
+    const ZERO: Option<f64> = Some(0.0);
+
+    #[test]
+    fn a_gap_runs_from_the_first_second_without_a_commit_to_the_first_commit() {
+        let timeline = timeline(&[FIVE, ZERO, ZERO, FIVE, ZERO, FIVE]);
+        assert_eq!(
+            seen(&timeline),
+            [(1.0, 3.0, Ending::Commit), (4.0, 5.0, Ending::Commit)]
+        );
+    }
+
+    #[test]
+    fn a_missing_report_inside_a_gap_does_not_end_it_and_at_its_edges_does_not_lengthen_it() {
+        let timeline = timeline(&[FIVE, None, ZERO, None, ZERO, None, FIVE]);
+        assert_eq!(seen(&timeline), [(2.0, 5.0, Ending::Commit)]);
+    }
+
+    #[test]
+    fn missed_ticks_inside_a_gap_do_not_end_it_and_before_it_do_not_lengthen_it() {
+        let mut timeline = timeline(&[FIVE, FIVE, FIVE, ZERO, ZERO, ZERO, FIVE]);
+        timeline.rows.remove(4);
+        timeline.rows.remove(2);
+        assert_eq!(seen(&timeline), [(3.0, 6.0, Ending::Commit)]);
+    }
+
+    #[test]
+    fn a_gap_at_the_end_of_the_run_was_not_seen_to_end() {
+        let timeline = timeline(&[FIVE, ZERO, ZERO]);
+        assert_eq!(seen(&timeline), [(1.0, 3.0, Ending::RunEnded)]);
+    }
+
+    #[test]
+    fn no_row_has_no_gap_and_a_first_row_has_no_length() {
+        assert_eq!(seen(&timeline(&[])), []);
+        assert_eq!(seen(&timeline(&[ZERO, ZERO, FIVE])), [(1.0, 2.0, Ending::Commit)]);
+    }
+
+    #[test]
+    fn the_longest_gap_is_measured_inside_the_window() {
+        let gap = |start_s, end_s| Gap {
+            start_s,
+            end_s,
+            ending: Ending::Commit,
+        };
+        let gaps = [gap(0.0, 12.0), gap(13.0, 16.0), gap(20.0, 23.0)];
+        let window = |from_s, to_s| Window { from_s, to_s };
+        assert_eq!(longest(&gaps, window(10.0, 30.0)), Some(gap(13.0, 16.0)));
+        assert_eq!(longest(&gaps, window(8.0, 30.0)), Some(gap(8.0, 12.0)));
+        assert_eq!(longest(&gaps, window(16.0, 20.0)), None);
+    }
+}

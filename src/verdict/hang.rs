@@ -1,0 +1,139 @@
+//! The hang, and what the faulted standby's disk did in it.
+
+use crate::human;
+use crate::store::Metric;
+
+use super::Finding;
+use super::case::Case;
+use super::gaps::{self, Ending, Gap};
+use super::window::{Counter, Edges, Lost, Window};
+
+/// The longest stretch after the fault without a commit.
+///
+/// A gap that began before the fault counts from the fault on. The second in which the fault falls may hold commits
+/// from before it; then the hang begins with the next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hang {
+    gap: Gap,
+    /// How long commits had stood still when the fault came, seconds.
+    pub before_fault_s: f64,
+}
+
+impl Hang {
+    pub fn longest_after(gaps: &[Gap], fault_s: f64) -> Option<Self> {
+        let after = Window {
+            from_s: fault_s,
+            to_s: f64::INFINITY,
+        };
+        let gap = gaps::longest(gaps, after)?;
+        let whole = gaps.iter().find(|whole| whole.end_s == gap.end_s).unwrap_or(&gap);
+        Some(Self {
+            gap,
+            before_fault_s: gap.start_s - whole.start_s,
+        })
+    }
+
+    pub fn window(&self) -> Window {
+        Window {
+            from_s: self.gap.start_s,
+            to_s: self.gap.end_s,
+        }
+    }
+
+    pub fn length_s(&self) -> f64 {
+        self.gap.length_s()
+    }
+
+    pub fn ended(&self) -> bool {
+        self.gap.ending == Ending::Commit
+    }
+}
+
+/// The reads of the faulted standby's disk, from the rows wholly inside the hang.
+#[derive(Debug, Default)]
+pub(super) struct HangReads {
+    pub mean: Option<f64>,
+    pub median: Option<f64>,
+    pub peak: Option<f64>,
+    pub reads: Option<u64>,
+    pub bytes: Option<u64>,
+    lost: Option<Lost>,
+}
+
+impl HangReads {
+    pub fn of(case: &Case) -> Self {
+        let Some(hang) = case.hang() else {
+            return Self::default();
+        };
+        let counter = |metric| Counter::of(case.timeline, case.faulted(), metric);
+        let reads = counter(&Metric::ReadsTotal);
+        let growth = match reads.growth(hang.window(), Edges::Inside) {
+            Ok(growth) => growth,
+            Err(lost) => {
+                return Self {
+                    lost: Some(lost),
+                    ..Self::default()
+                };
+            }
+        };
+        let mut rates = reads.rates(hang.window());
+        rates.sort_by(f64::total_cmp);
+        let bytes = counter(&Metric::ReadBytesTotal).growth(hang.window(), Edges::Inside);
+        Self {
+            mean: Some(growth.amount / growth.seconds),
+            median: median(&rates),
+            peak: rates.last().copied(),
+            reads: Some(growth.whole()),
+            bytes: bytes.ok().map(|growth| growth.whole()),
+            lost: None,
+        }
+    }
+
+    /// Mean size of a read.
+    pub fn bytes_mean(&self) -> Option<f64> {
+        let reads = self.reads.filter(|reads| *reads > 0)?;
+        Some(self.bytes? as f64 / reads as f64)
+    }
+
+    /// Why the reads are not known. A hang too short to be a stall may lie between two rows: no reason is owed.
+    pub fn findings(&self, case: &Case) -> Option<Finding> {
+        let lost = self.lost.filter(|_| case.long_hang().is_some())?;
+        Some(Finding::Limits(format!(
+            "the reads of {} in the hang are not known: {} {lost}",
+            case.faulted(),
+            Metric::ReadsTotal.name(),
+        )))
+    }
+}
+
+/// The middle of sorted values; of an even number, the mean of the middle two.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let upper = sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(*upper);
+    }
+    let lower = sorted.get(sorted.len() / 2 - 1)?;
+    Some(f64::midpoint(*lower, *upper))
+}
+
+/// "82 s", or "at least 82 s" for a hang that the run did not see the end of.
+pub(super) fn in_words(hang: Hang) -> String {
+    let length = human::seconds(hang.length_s());
+    if hang.ended() {
+        length
+    } else {
+        format!("at least {length}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[1.0, 2.0, 4.0, 90.0]), Some(3.0));
+    }
+}

@@ -1,0 +1,186 @@
+//! What would make a run untrustworthy, whatever its figures.
+
+use crate::human;
+use crate::store::{EventKind, Metric, Row};
+
+use super::Finding::{self, Disqualifies, Limits};
+use super::case::{self, Case};
+use super::window::{Counter, Window};
+
+/// How many rows in a row may lack the load's report.
+const SILENT_ROWS: usize = 5;
+/// The share of rows after the fault that may be missing, or lack the load's report.
+const MISSING_SHARE: f64 = 0.1;
+/// How far above its cap a disk may read over [`CAP_WINDOW_S`].
+const CAP_SLACK: f64 = 1.05;
+/// The shortest stretch over which a cap is held to its word, seconds.
+const CAP_WINDOW_S: f64 = 10.0;
+/// How far the wall clock may run from the run's own between two rows, seconds.
+const CLOCK_STEP_S: f64 = 2.0;
+
+/// Everything of that kind that the run shows.
+pub(super) fn findings(case: &Case) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = [
+        uncapped(case),
+        no_fault(case),
+        not_verified(case),
+        cap_exceeded(case),
+        replay_paused(case),
+        load_silent(case),
+        rows_missing(case),
+        clock_stepped(case),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    findings.extend(disqualified(case));
+    findings.extend(deadlines_before_the_fault(case));
+    findings.extend(restarted(case));
+    findings
+}
+
+fn uncapped(case: &Case) -> Option<Finding> {
+    (!case.run.capped)
+        .then(|| Limits("the disks were not capped: this says nothing of a server whose disk is".to_owned()))
+}
+
+fn no_fault(case: &Case) -> Option<Finding> {
+    if case.fault().is_some() {
+        return None;
+    }
+    Some(Disqualifies(match case.first(EventKind::Interrupted) {
+        Some(event) => format!("the run was interrupted before the fault: {}", event.detail),
+        None => "the run ended before the fault was injected".to_owned(),
+    }))
+}
+
+fn not_verified(case: &Case) -> Option<Finding> {
+    let fault = case.fault()?;
+    case.first(EventKind::FaultVerified).is_none().then(|| {
+        Disqualifies(format!(
+            "nothing confirms that the fault did what it should: {}",
+            fault.detail
+        ))
+    })
+}
+
+fn disqualified(case: &Case) -> impl Iterator<Item = Finding> {
+    case.events
+        .iter()
+        .filter(|event| event.kind == EventKind::Disqualified)
+        .map(|event| Disqualifies(event.detail.clone()))
+}
+
+/// A deadline after the fault shows in how the hang ended.
+fn deadlines_before_the_fault(case: &Case) -> impl Iterator<Item = Finding> {
+    let fault_s = case.fault().map_or(f64::INFINITY, |fault| fault.t_s);
+    case.events
+        .iter()
+        .filter(move |event| event.kind == EventKind::Deadline && event.t_s < fault_s)
+        .map(|event| Limits(format!("a deadline passed before the fault: {}", event.detail)))
+}
+
+fn cap_exceeded(case: &Case) -> Option<Finding> {
+    let cap = case.read_iops_cap()? as f64;
+    let reads = Counter::of(case.timeline, case.faulted(), &Metric::ReadsTotal);
+    let fastest = reads.fastest(case.experiment(), CAP_WINDOW_S)?;
+    (fastest > CAP_SLACK * cap).then(|| {
+        Disqualifies(format!(
+            "the cap did not hold: {} read {} over {} under a cap of {cap}/s",
+            case.faulted(),
+            human::rate(fastest),
+            human::seconds(CAP_WINDOW_S)
+        ))
+    })
+}
+
+fn replay_paused(case: &Case) -> Option<Finding> {
+    let paused = |row: &&Row| row.number(case.faulted(), &Metric::ReplayPaused) == Some(1.0);
+    let mut rows = case.rows_after(case.experiment().from_s).filter(paused);
+    let first = rows.next()?;
+    Some(Disqualifies(format!(
+        "replay was paused on {} from {} on, in {} rows",
+        case.faulted(),
+        human::moment(first.t_s),
+        rows.count() + 1
+    )))
+}
+
+/// Without the load's reports nobody knows whether there were commits.
+fn load_silent(case: &Case) -> Option<Finding> {
+    let mut rows = 0_usize;
+    let mut silent = 0_usize;
+    let mut in_a_row = 0_usize;
+    let mut longest = 0_usize;
+    for row in case.rows_after(case.fault()?.t_s) {
+        rows += 1;
+        if row.number(case.run.primary(), &Metric::Tps).is_some() {
+            in_a_row = 0;
+        } else {
+            silent += 1;
+            in_a_row += 1;
+            longest = longest.max(in_a_row);
+        }
+    }
+    (longest > SILENT_ROWS || silent as f64 > (MISSING_SHARE * rows as f64).max(SILENT_ROWS as f64)).then(|| {
+        Disqualifies(format!(
+            "the load did not report in {silent} of {rows} rows after the fault, {longest} of them in a row: see the log of pgbench"
+        ))
+    })
+}
+
+fn rows_missing(case: &Case) -> Option<Finding> {
+    let fault_s = case.fault()?.t_s;
+    let rows = &case.timeline.rows;
+    let (_, from_fault) =
+        rows.split_at_checked(rows.partition_point(|row| row.t_s <= fault_s).saturating_sub(1))?;
+    let missed = case::missed(from_fault);
+    let ticks = missed + from_fault.len() as u64;
+    (missed as f64 > MISSING_SHARE * ticks as f64).then(|| {
+        Disqualifies(format!(
+            "{missed} of {ticks} rows after the fault are missing: the machine did not keep up with the sampling"
+        ))
+    })
+}
+
+/// Counters of a server that fall mean that it was started anew, or its statistics reset. No fault the lab knows does
+/// that.
+fn restarted(case: &Case) -> impl Iterator<Item = Finding> {
+    case.run.standbys().filter_map(|node| {
+        let (t_s, metric) = [
+            Metric::ReplayLsn,
+            Metric::prefetched(),
+            Metric::StartupReadsTotal,
+            Metric::CpuSecondsTotal,
+            Metric::ReadsTotal,
+        ]
+        .into_iter()
+        .filter_map(|metric| {
+            let counter = Counter::of(case.timeline, &node.name, &metric);
+            Some((counter.fall(case.experiment())?, metric))
+        })
+        .min_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some(Disqualifies(format!(
+            "{} of {} went backwards at {}: the server was started anew or its statistics were reset",
+            metric.name(),
+            node.name,
+            human::moment(t_s)
+        )))
+    })
+}
+
+fn clock_stepped(case: &Case) -> Option<Finding> {
+    let Window { from_s, to_s } = case.experiment();
+    let rows = &case.timeline.rows;
+    rows.iter()
+        .zip(rows.iter().skip(1))
+        .filter(|(before, after)| before.t_s >= from_s && after.t_s <= to_s)
+        .map(|(before, after)| (after.t_s, (after.unix_s - before.unix_s) - (after.t_s - before.t_s)))
+        .find(|(_, step)| step.abs() > CLOCK_STEP_S)
+        .map(|(t_s, step)| {
+            Limits(format!(
+                "the wall clock stepped by {step:+.1} s at {}: from there on the times in the servers' logs are not those of the timeline",
+                human::moment(t_s)
+            ))
+        })
+}
