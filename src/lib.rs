@@ -7,4 +7,5 @@ mod fake;
 pub mod image;
 pub mod measure;
 pub mod profile;
+pub mod progress;
 pub mod store;
