@@ -8,6 +8,7 @@ mod follow;
 mod live;
 mod log;
 mod plain;
+mod ragged;
 mod terminal;
 #[cfg(test)]
 mod tests;

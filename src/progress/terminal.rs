@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
+
+use super::ragged::Ragged;
 
 /// Time between two frames of the spinner: it shows that the lab lives, and should cost next to nothing.
 const FRAME: Duration = Duration::from_millis(250);
@@ -15,6 +17,7 @@ const MARGIN: &str = "          ";
 /// The bottom lines of a terminal.
 #[derive(Debug)]
 pub(super) struct Terminal {
+    term: Box<dyn TermLike>,
     bars: MultiProgress,
     running: Mutex<Option<Step>>,
 }
@@ -24,16 +27,19 @@ pub(super) struct Terminal {
 struct Step {
     text: String,
     bar: ProgressBar,
+    detail: Option<ProgressBar>,
 }
 
 impl Terminal {
     /// The terminal behind stderr.
     pub(super) fn stderr() -> Self {
-        Self::on(ProgressDrawTarget::stderr())
+        Self::on(console::Term::buffered_stderr())
     }
 
-    pub(super) fn on(target: ProgressDrawTarget) -> Self {
+    pub(super) fn on(term: impl TermLike + Clone + 'static) -> Self {
+        let target = ProgressDrawTarget::term_like(Box::new(Ragged::new(term.clone())));
         Self {
+            term: Box::new(term),
             bars: MultiProgress::with_draw_target(target),
             running: Mutex::new(None),
         }
@@ -46,13 +52,19 @@ impl Terminal {
         bar.set_style(spinner());
         bar.set_message(text.to_owned());
         bar.enable_steady_tick(FRAME);
-        let text = text.to_owned();
-        *running = Some(Step { text, bar });
+        *running = Some(Step {
+            text: text.to_owned(),
+            bar,
+            detail: None,
+        });
     }
 
+    /// On a line of its own: behind a long step it would be the part that a narrow terminal cuts off.
     pub(super) fn detail(&self, text: &str) {
-        if let Some(step) = &*self.running() {
-            step.bar.set_message(format!("{} ({text})", step.text));
+        if let Some(Step { bar, detail, .. }) = &mut *self.running() {
+            detail
+                .get_or_insert_with(|| lower_line(self.bars.insert_after(bar, ProgressBar::no_length())))
+                .set_message(text.to_owned());
         }
     }
 
@@ -81,8 +93,9 @@ impl Terminal {
 
     /// Makes a line that stays of a step. It says how long the step took and not how it went: the next line does.
     fn end(&self, step: Option<Step>) {
-        if let Some(Step { text, bar }) = step {
+        if let Some(Step { text, bar, detail }) = step {
             let seconds = seconds(bar.elapsed());
+            detail.iter().for_each(|line| remove(&self.bars, line));
             remove(&self.bars, &bar);
             self.line(&format!("  {seconds}  {text}"));
         }
@@ -90,7 +103,9 @@ impl Terminal {
 
     fn line(&self, text: &str) {
         // Progress that cannot be shown must not end the run that it tells of.
-        let _ = self.bars.println(text);
+        let _ = self
+            .bars
+            .suspend(|| self.term.write_line(text).and_then(|()| self.term.flush()));
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Step>> {
@@ -118,9 +133,8 @@ impl Block {
             self.lines.pop().iter().for_each(|line| remove(&self.bars, line));
         }
         while self.lines.len() < texts.len() {
-            let line = self.bars.add(ProgressBar::no_length());
-            line.set_style(style(&format!("{MARGIN}{{wide_msg}}")));
-            self.lines.push(line);
+            self.lines
+                .push(lower_line(self.bars.add(ProgressBar::no_length())));
         }
         for (line, text) in self.lines.iter().zip(texts) {
             line.set_message(text.clone());
@@ -134,6 +148,12 @@ impl Drop for Block {
     }
 }
 
+/// Makes the bar a line below the running step.
+fn lower_line(bar: ProgressBar) -> ProgressBar {
+    bar.set_style(style(&format!("{MARGIN}{{wide_msg}}")));
+    bar
+}
+
 /// Takes a line off the screen and out of the list.
 fn remove(bars: &MultiProgress, bar: &ProgressBar) {
     bar.finish_and_clear();
@@ -141,7 +161,7 @@ fn remove(bars: &MultiProgress, bar: &ProgressBar) {
 }
 
 fn spinner() -> ProgressStyle {
-    style("{spinner:.cyan} {seconds}  {wide_msg}")
+    style("{spinner} {seconds}  {wide_msg}")
         .tick_chars("|/-\\ ")
         .with_key("seconds", |state: &ProgressState, out: &mut dyn Write| {
             let _ = out.write_str(&seconds(state.elapsed()));
