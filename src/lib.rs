@@ -11,6 +11,7 @@ pub mod image;
 pub mod measure;
 pub mod postgres;
 pub mod profile;
+pub mod progress;
 pub mod report;
 pub mod store;
 pub mod verdict;
