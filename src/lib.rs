@@ -2,5 +2,6 @@
 
 pub mod docker;
 pub mod image;
+pub mod plot;
 pub mod profile;
 pub mod store;

@@ -1,0 +1,224 @@
+//! Draws one panel: its title and legend, the grid, the curves, and the words in it.
+
+use super::PlotError;
+use super::pen::{Pen, Picture, Side, Type};
+use super::scene::{Burst, Curve, Level, Panel, Scene, Shape, Span, Stroke};
+use super::series::Sample;
+use super::style::{HEADING, Ink, LABEL, LEFT, PLOT_HEIGHT, RIGHT};
+use super::text::{Fonts, Weight};
+use super::time::TimeAxis;
+
+/// Height of a line above the plot, pixels.
+const LINE: f64 = 34.0;
+/// White below the plot.
+const BELOW: f64 = 12.0;
+/// Pixels between zero and the frame, so that a line at zero is not taken for the frame.
+const FLOOR: f64 = 4.0;
+/// Width of a curve.
+const CURVE: f64 = 2.5;
+/// Length of the stroke in a legend, and the white around it.
+const SWATCH: (f64, f64) = (30.0, 8.0);
+/// White between two entries of a legend.
+const ENTRY_GAP: f64 = 26.0;
+
+/// Turns times and values into pixels of a band.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    from: f64,
+    span: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Place {
+    /// The place between `top` and `bottom` of a band.
+    pub fn new(time: &TimeAxis, top: f64, bottom: f64) -> Self {
+        Self { from: time.from, span: time.span(), top, bottom }
+    }
+
+    /// The pixel of a moment.
+    pub fn x(&self, at: f64) -> f64 {
+        LEFT + ((at - self.from) / self.span).clamp(0.0, 1.0) * (RIGHT - LEFT)
+    }
+
+    fn y(&self, value: f64, highest: f64) -> f64 {
+        let share = (value / highest).clamp(0.0, 1.0);
+        self.bottom - FLOOR - share * (self.bottom - FLOOR - self.top)
+    }
+}
+
+/// Draws the panel as a band of its own.
+///
+/// # Errors
+/// When the canvas fails.
+pub fn panel(picture: &mut Picture, scene: &Scene, panel: &Panel) -> Result<(), PlotError> {
+    let legend = legend_width(picture.fonts(), panel);
+    let title = picture.fonts().width(&panel.title, HEADING, Weight::Bold);
+    let lines = if LEFT + title + ENTRY_GAP + legend <= RIGHT { 1.0 } else { 2.0 };
+    let top = lines * LINE + 4.0;
+    let height = top + PLOT_HEIGHT + BELOW;
+    picture.band(height.ceil() as u32, |pen| {
+        let how = Type { size: HEADING, weight: Weight::Bold, side: Side::Right, ink: Ink::Text };
+        pen.write(&panel.title, (LEFT, LINE / 2.0 + 2.0), how)?;
+        draw_legend(pen, panel, (RIGHT - legend, LINE * (lines - 0.5) + 2.0))?;
+        let place = Place::new(&scene.time, top, top + PLOT_HEIGHT);
+        ground(pen, &place, scene)?;
+        grid(pen, &place, scene, panel)?;
+        for curve in &panel.curves {
+            draw_curve(pen, &place, curve, panel.axis.top)?;
+        }
+        for (number, level) in panel.levels.iter().enumerate() {
+            draw_level(pen, &place, level, panel.axis.top, number)?;
+        }
+        lines_of_marks(pen, &place, scene)?;
+        draw_bursts(pen, &place, &panel.bursts)?;
+        for (row, span) in panel.spans.iter().enumerate() {
+            draw_span(pen, &place, span, row)?;
+        }
+        if panel.curves.is_empty() {
+            let how = Type { size: HEADING, weight: Weight::Regular, side: Side::Middle, ink: Ink::Muted };
+            let middle = ((LEFT + RIGHT) / 2.0, (place.top + place.bottom) / 2.0);
+            pen.write_on_white("not recorded", middle, how)?;
+        }
+        frame(pen, &place)
+    })
+}
+
+fn legend_width(fonts: &Fonts, panel: &Panel) -> f64 {
+    let entries: Vec<f64> = panel
+        .curves
+        .iter()
+        .filter_map(|curve| curve.label.as_ref())
+        .map(|label| SWATCH.0 + SWATCH.1 + fonts.width(label, LABEL, Weight::Regular))
+        .collect();
+    entries.iter().sum::<f64>() + ENTRY_GAP * entries.len().saturating_sub(1) as f64
+}
+
+fn draw_legend(pen: &Pen<'_>, panel: &Panel, (mut x, y): (f64, f64)) -> Result<(), PlotError> {
+    for curve in &panel.curves {
+        let Some(label) = &curve.label else { continue };
+        let (thick, opacity) = if curve.shape == Shape::Area { (8.0, 0.4) } else { (2.5, 1.0) };
+        pen.fill((x, y - thick), (x + SWATCH.0, y + thick), curve.ink, opacity)?;
+        let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Right, ink: Ink::Text };
+        let (_, end) = pen.write(label, (x + SWATCH.0 + SWATCH.1, y), how)?;
+        x = end + ENTRY_GAP;
+    }
+    Ok(())
+}
+
+/// Every second phase, and over it the hang.
+fn ground(pen: &Pen<'_>, place: &Place, scene: &Scene) -> Result<(), PlotError> {
+    let shade = |from, to, ink| pen.fill((place.x(from), place.top), (place.x(to), place.bottom), ink, 1.0);
+    for phase in scene.phases.iter().skip(1).step_by(2).filter(|phase| phase.to > phase.from) {
+        shade(phase.from, phase.to, Ink::Shade)?;
+    }
+    scene.hang.map_or(Ok(()), |(from, to)| shade(from, to, Ink::Hang))
+}
+
+fn grid(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<(), PlotError> {
+    for tick in &scene.time.ticks {
+        let x = place.x(tick.at);
+        pen.line((x, place.top), (x, place.bottom), 1.0, Ink::Grid, Stroke::Solid)?;
+    }
+    let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Left, ink: Ink::Text };
+    for tick in &panel.axis.ticks {
+        let y = place.y(tick.at, panel.axis.top);
+        pen.line((LEFT, y), (RIGHT, y), 1.0, Ink::Grid, Stroke::Solid)?;
+        pen.write(&tick.label, (LEFT - 10.0, y), how)?;
+    }
+    Ok(())
+}
+
+fn frame(pen: &Pen<'_>, place: &Place) -> Result<(), PlotError> {
+    let corners = [(LEFT, place.top), (RIGHT, place.top), (RIGHT, place.bottom), (LEFT, place.bottom), (LEFT, place.top)];
+    pen.path(&corners, 1.0, Ink::Muted)
+}
+
+fn draw_curve(pen: &Pen<'_>, place: &Place, curve: &Curve, highest: f64) -> Result<(), PlotError> {
+    for run in &curve.series.runs {
+        let y = |value| place.y(value, highest);
+        for sample in run.iter().filter(|sample| curve.shape == Shape::Steps && sample.high > sample.low) {
+            let (from, to) = ((place.x(sample.from), y(sample.high)), (place.x(sample.to), y(sample.low)));
+            pen.fill(from, to, curve.ink, 0.25)?;
+        }
+        for sample in run.iter().filter(|_| curve.shape == Shape::Area) {
+            let (from, to) = ((place.x(sample.from), y(sample.mean)), (place.x(sample.to), place.bottom));
+            pen.fill(from, to, curve.ink, 0.25)?;
+        }
+        let points = joined(run, curve.shape);
+        let points: Vec<_> = points.into_iter().map(|(t, value)| (place.x(t), y(value))).collect();
+        pen.path(&points, CURVE, curve.ink)?;
+        if let [point, rest @ ..] = points.as_slice()
+            && rest.iter().all(|other| other == point)
+        {
+            pen.dot(*point, CURVE, curve.ink)?;
+        }
+    }
+    Ok(())
+}
+
+/// The corners of a run's line.
+fn joined(run: &[Sample], shape: Shape) -> Vec<(f64, f64)> {
+    match shape {
+        Shape::Steps => run
+            .iter()
+            .flat_map(|sample| [(sample.from, sample.mean), (sample.to, sample.mean)])
+            .collect(),
+        Shape::Line | Shape::Area => run.iter().map(|sample| (sample.to, sample.mean)).collect(),
+    }
+}
+
+/// A dashed line with its words above it: on the right, the next one on the left, so that they keep apart.
+fn draw_level(pen: &Pen<'_>, place: &Place, level: &Level, highest: f64, number: usize) -> Result<(), PlotError> {
+    let y = place.y(level.at, highest);
+    pen.line((LEFT, y), (RIGHT, y), 2.0, level.ink, Stroke::Dashed)?;
+    let (x, side) = if number.is_multiple_of(2) { (RIGHT - 10.0, Side::Left) } else { (LEFT + 10.0, Side::Right) };
+    let how = Type { size: LABEL, weight: Weight::Regular, side, ink: level.ink };
+    pen.write_on_white(&level.label, (x, y - LABEL * 0.8), how)
+}
+
+fn lines_of_marks(pen: &Pen<'_>, place: &Place, scene: &Scene) -> Result<(), PlotError> {
+    scene.marks.iter().try_for_each(|mark| {
+        let x = place.x(mark.at);
+        pen.line((x, place.top), (x, place.bottom), 2.0, Ink::Text, mark.stroke)
+    })
+}
+
+/// An arrow for each, and its words where they cover no others'; the highest are written first.
+fn draw_bursts(pen: &Pen<'_>, place: &Place, bursts: &[Burst]) -> Result<(), PlotError> {
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for burst in bursts {
+        let x = place.x(burst.at);
+        pen.arrow_up((x, place.top + 3.0), 13.0, burst.ink)?;
+        let width = pen.fonts().width(&burst.label, LABEL, Weight::Regular) + 20.0;
+        let side = if x + width <= RIGHT { Side::Right } else { Side::Left };
+        let (left, right) = if side == Side::Right { (x, x + width) } else { (x - width, x) };
+        if left < LEFT || taken.iter().any(|(l, r)| left < *r && right > *l) {
+            continue;
+        }
+        taken.push((left, right));
+        let gap = if side == Side::Right { 14.0 } else { -14.0 };
+        let how = Type { size: LABEL, weight: Weight::Regular, side, ink: burst.ink };
+        pen.write_on_white(&burst.label, (x + gap, place.top + 17.0), how)?;
+    }
+    Ok(())
+}
+
+fn draw_span(pen: &Pen<'_>, place: &Place, span: &Span, row: usize) -> Result<(), PlotError> {
+    let (left, right) = (place.x(span.from), place.x(span.to));
+    let y = place.top + PLOT_HEIGHT * 0.42 + row as f64 * 34.0;
+    pen.line((left, y), (right, y), 2.0, span.ink, Stroke::Solid)?;
+    for end in [left, right] {
+        pen.line((end, y - 7.0), (end, y + 7.0), 2.0, span.ink, Stroke::Solid)?;
+    }
+    let width = pen.fonts().width(&span.label, HEADING, Weight::Bold);
+    let (x, side) = if width + 60.0 <= right - left {
+        ((left + right) / 2.0, Side::Middle)
+    } else if right + width + 14.0 <= RIGHT {
+        (right + 14.0, Side::Right)
+    } else {
+        (left - 14.0, Side::Left)
+    };
+    let how = Type { size: HEADING, weight: Weight::Bold, side, ink: span.ink };
+    pen.write_on_white(&span.label, (x, y), how)
+}

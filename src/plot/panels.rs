@@ -1,0 +1,229 @@
+//! The panels of one run.
+
+use super::Recorded;
+use super::axis::{ValueAxis, bytes, thousands};
+use super::marks;
+use super::scene::{Burst, Curve, Level, Panel, Shape};
+use super::series::Series;
+use super::style::Ink;
+use crate::store::{Metric, NodeInfo};
+
+/// The TPS axis ends at this many times the offered rate: a backlog that is worked off at fifty times the rate would
+/// press the rate itself to the floor.
+const TPS_CEILING: f64 = 3.0;
+/// The axis of reads ends at this many times the cap.
+const CAP_CEILING: f64 = 2.0;
+/// Bursts closer than this share of the picture's time are one.
+const BURST_APART: f64 = 0.04;
+
+/// All panels of a run, from the top.
+#[must_use]
+pub fn of_run(run: &Recorded<'_>, bucket: Option<f64>) -> Vec<Panel> {
+    let mut panels = vec![tps(run, bucket)];
+    let standbys: Vec<_> = run.run.standbys().collect();
+    panels.extend(standbys.iter().enumerate().map(|(place, node)| reads(run, node, place, bucket)));
+    panels.push(lag(run, &standbys, bucket));
+    panels.extend(faulted(&standbys, &run.run.profile.fault.node).map(|(place, node)| totals(run, node, place, bucket)));
+    panels
+}
+
+/// The standby the fault is for, else the first.
+pub fn faulted<'a>(standbys: &[&'a NodeInfo], name: &str) -> Option<(usize, &'a NodeInfo)> {
+    let place = standbys.iter().position(|node| node.name == name).unwrap_or(0);
+    standbys.get(place).map(|node| (place, *node))
+}
+
+/// A series on the picture's clock.
+pub fn series(run: &Recorded<'_>, node: &str, metric: &Metric) -> Series {
+    let (_, origin) = marks::origin(run);
+    Series::metric(run.timeline, origin, node, metric)
+}
+
+fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
+    let raw = series(run, run.run.primary(), &Metric::Tps);
+    let rate = run.run.profile.workload.rate_tps;
+    let axis = clipped_axis(&[&raw], rate * TPS_CEILING);
+    Panel {
+        title: "Primary: commits per second (TPS)".to_owned(),
+        bursts: bursts(run, &raw, axis.top, Ink::Primary, &|peak| {
+            format!("catch-up, peak {} TPS", thousands(peak))
+        }),
+        axis,
+        levels: vec![offered(rate)],
+        spans: marks::hang_span(run, Ink::Text).into_iter().collect(),
+        curves: vec![Curve {
+            label: None,
+            ink: Ink::Primary,
+            shape: Shape::Steps,
+            series: raw.thinned(bucket),
+        }],
+    }
+}
+
+/// The rate pgbench is told to keep.
+pub fn offered(rate: f64) -> Level {
+    Level { at: rate, label: format!("offered {rate}/s"), ink: Ink::Muted }
+}
+
+fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
+    let primary = run.run.nodes.iter().find(|node| node.name == run.run.primary());
+    let cap = node.read_iops_cap.map(|cap| cap as f64);
+    let standby = series(run, &node.name, &Metric::ReadIops);
+    let beside = series(run, run.run.primary(), &Metric::ReadIops);
+    let axis = match cap {
+        Some(cap) => clipped_axis_from(&[&standby, &beside], cap, cap * CAP_CEILING),
+        None => ValueAxis::counts(highest(&[&standby, &beside])),
+    };
+    let mut levels: Vec<_> = cap.map(|cap| cap_level(cap, "cap")).into_iter().collect();
+    let primary_cap = primary.and_then(|primary| primary.read_iops_cap).map(|cap| cap as f64);
+    levels.extend(
+        primary_cap
+            .filter(|other| Some(*other) != cap && *other < axis.top)
+            .map(|other| Level { ink: Ink::Primary, ..cap_level(other, "primary's cap") }),
+    );
+    let mut bursts_here = Vec::new();
+    for (series, ink) in [(&standby, Ink::Standby(place)), (&beside, Ink::Primary)] {
+        bursts_here.extend(bursts(run, series, axis.top, ink, &|peak| format!("peak {}/s", thousands(peak))));
+    }
+    Panel {
+        title: "Disk reads per second".to_owned(),
+        axis,
+        bursts: bursts_here,
+        levels,
+        spans: Vec::new(),
+        curves: drawn(vec![
+            (run.run.primary().to_owned(), Ink::Primary, Shape::Steps, beside.thinned(bucket)),
+            (node.name.clone(), Ink::Standby(place), Shape::Steps, standby.thinned(bucket)),
+        ]),
+    }
+}
+
+/// A cap as a line with its value.
+pub fn cap_level(cap: f64, name: &str) -> Level {
+    Level { at: cap, label: format!("{name} {}/s", thousands(cap)), ink: Ink::Text }
+}
+
+fn lag(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) -> Panel {
+    let lags: Vec<_> = standbys.iter().map(|node| series(run, &node.name, &Metric::LagBytes)).collect();
+    let axis = ValueAxis::bytes(highest(&lags.iter().collect::<Vec<_>>()));
+    let mut curves = Vec::new();
+    if let [node] = standbys {
+        curves.extend(received(run, node).filter(|received| tells_apart(lags.first(), received)).map(|series| {
+            let label = "received, not yet replayed".to_owned();
+            (label, Ink::Standby(0), Shape::Area, series.thinned(bucket))
+        }));
+    }
+    let lone = standbys.len() == 1 && curves.is_empty();
+    curves.extend(standbys.iter().zip(lags).enumerate().map(|(place, (node, lag))| {
+        (node.name.clone(), Ink::Standby(place), if lone { Shape::Area } else { Shape::Line }, lag.thinned(bucket))
+    }));
+    Panel {
+        title: format!("Lag: WAL of the primary not replayed, {}", axis.unit),
+        levels: run
+            .summary
+            .lag_at_fault_bytes
+            .map(|lag| Level { at: lag as f64, label: format!("{} at the fault", bytes(lag as f64)), ink: Ink::Muted })
+            .into_iter()
+            .collect(),
+        axis,
+        bursts: Vec::new(),
+        spans: Vec::new(),
+        curves: drawn(curves),
+    }
+}
+
+/// WAL the standby has and has not replayed: what it works off without its primary.
+fn received(run: &Recorded<'_>, node: &NodeInfo) -> Option<Series> {
+    let (_, origin) = marks::origin(run);
+    let series = Series::of(run.timeline, origin, |row| {
+        let received = row.number(&node.name, &Metric::ReceiveLsn)?;
+        Some((received - row.number(&node.name, &Metric::ReplayLsn)?).max(0.0))
+    });
+    (!series.is_empty()).then_some(series)
+}
+
+/// Is what was received ever less than the lag by enough to be seen.
+fn tells_apart(lag: Option<&Series>, received: &Series) -> bool {
+    let Some(lag) = lag else { return false };
+    let top = lag.highest().unwrap_or(0.0);
+    let of = |series: &Series| series.samples().map(|sample| (sample.to, sample.mean)).collect::<Vec<_>>();
+    let received = of(received);
+    let mut rest = received.iter().peekable();
+    of(lag).iter().any(|(at, lag)| {
+        while rest.next_if(|(t, _)| t < at).is_some() {}
+        rest.peek().is_some_and(|(t, received)| t == at && lag - received > top * 0.03)
+    })
+}
+
+fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
+    let counters = [
+        ("disk reads", Ink::Standby(place), Metric::ReadsTotal),
+        ("blocks prefetched", Ink::Prefetched, Metric::prefetched()),
+        ("reads by the startup process", Ink::StartupReads, Metric::StartupReadsTotal),
+    ];
+    let counters: Vec<_> = counters
+        .into_iter()
+        .map(|(name, ink, metric)| (name, ink, series(run, &node.name, &metric).since_first()))
+        .collect();
+    let axis = ValueAxis::counts(highest(&counters.iter().map(|(_, _, series)| series).collect::<Vec<_>>()));
+    let unit = if axis.unit.is_empty() { String::new() } else { format!(", {}", axis.unit) };
+    Panel {
+        title: format!("{}: totals since the start{unit}", node.name),
+        axis,
+        levels: Vec::new(),
+        bursts: Vec::new(),
+        spans: Vec::new(),
+        curves: drawn(
+            counters
+                .into_iter()
+                .map(|(name, ink, series)| {
+                    let total = thousands(series.last().unwrap_or_default());
+                    (format!("{name} {total}"), ink, Shape::Line, series.thinned(bucket))
+                })
+                .collect(),
+        ),
+    }
+}
+
+/// The curves that have something to draw.
+fn drawn(curves: Vec<(String, Ink, Shape, Series)>) -> Vec<Curve> {
+    curves
+        .into_iter()
+        .filter(|(_, _, _, series)| !series.is_empty())
+        .map(|(label, ink, shape, series)| Curve { label: Some(label), ink, shape, series })
+        .collect()
+}
+
+/// The highest value of all, zero when there is none.
+pub fn highest(series: &[&Series]) -> f64 {
+    series.iter().filter_map(|series| series.highest()).fold(0.0, f64::max)
+}
+
+/// An axis up to the highest value, but not beyond `ceiling` by more than half.
+pub fn clipped_axis(series: &[&Series], ceiling: f64) -> ValueAxis {
+    clipped_axis_from(series, 0.0, ceiling)
+}
+
+/// The same with room for `least`.
+pub fn clipped_axis_from(series: &[&Series], least: f64, ceiling: f64) -> ValueAxis {
+    let highest = highest(series).max(least);
+    ValueAxis::counts(if highest > ceiling * 1.5 { ceiling } else { highest })
+}
+
+/// Where a series is beyond `top`: one burst for what lies close together, at its peak.
+pub fn bursts(
+    run: &Recorded<'_>,
+    series: &Series,
+    top: f64,
+    ink: Ink,
+    words: &dyn Fn(f64) -> String,
+) -> Vec<Burst> {
+    let (from, to) = marks::extent(run);
+    let apart = (to - from) * BURST_APART;
+    let beyond: Vec<_> = series.samples().filter(|sample| sample.high > top).collect();
+    beyond
+        .chunk_by(|a, b| b.to - a.to < apart)
+        .filter_map(|burst| burst.iter().max_by(|a, b| a.high.total_cmp(&b.high)))
+        .map(|peak| Burst { at: peak.to, label: words(peak.high), ink })
+        .collect()
+}
