@@ -31,13 +31,15 @@ impl ValueAxis {
     /// An axis of counts up to `highest`.
     #[must_use]
     pub fn counts(highest: f64) -> Self {
-        let (unit, size) = if highest >= 2e6 { ("millions", 1e6) } else { ("", 1.0) };
+        let highest = positive(highest);
+        let (unit, size) = if highest >= 1e6 { ("millions", 1e6) } else { ("", 1.0) };
         Self::new(highest, unit, size)
     }
 
     /// An axis of bytes up to `highest`, in the largest unit that keeps its end above one.
     #[must_use]
     pub fn bytes(highest: f64) -> Self {
+        let highest = positive(highest);
         let (unit, size) = BYTES
             .into_iter()
             .find(|(_, size)| highest >= *size)
@@ -46,7 +48,6 @@ impl ValueAxis {
     }
 
     fn new(highest: f64, unit: &'static str, size: f64) -> Self {
-        let highest = if highest.is_finite() { highest.max(1.0) } else { 1.0 };
         let top = highest * HEADROOM;
         let step = round_step(top / TICKS / size).max(if size > 1.0 { 0.0 } else { 1.0 }) * size;
         let count = (top / step).floor() as u32;
@@ -56,6 +57,11 @@ impl ValueAxis {
             .collect();
         Self { top, ticks, unit }
     }
+}
+
+/// An axis needs a length.
+fn positive(highest: f64) -> f64 {
+    if highest.is_finite() { highest.max(1.0) } else { 1.0 }
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is not below `least`.

@@ -3,7 +3,7 @@
 use super::Recorded;
 use super::axis::ValueAxis;
 use super::marks;
-use super::panels::{bursts, cap_level, clipped_axis, clipped_axis_from, faulted, highest, offered, series};
+use super::panels::{bursts, cap_level, catch_up, clipped_axis, clipped_axis_from, faulted, highest, offered, series};
 use super::scene::{Curve, Mark, Panel, Scene, Shape, Stroke, Words};
 use super::series::Series;
 use super::style::Ink;
@@ -76,23 +76,22 @@ fn tps(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     rates.dedup();
     let ceiling = 3.0 * rates.iter().copied().fold(0.0, f64::max);
     let axis = clipped_axis(&raw.iter().collect::<Vec<_>>(), ceiling);
-    let words = |peak: f64| format!("catch-up, peak {peak:.0} TPS");
-    let ink = |place| Ink::Arm(place);
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
         bursts: arms
             .iter()
             .zip(&raw)
             .enumerate()
-            .flat_map(|(place, (arm, raw))| bursts(arm, raw, axis.top, ink(place), &words))
+            .flat_map(|(place, (arm, raw))| bursts(arm, raw, axis.top, Ink::Arm(place), &catch_up))
             .collect(),
         axis,
         levels: rates.into_iter().map(offered).collect(),
+        notes: Vec::new(),
         spans: arms
             .iter()
             .enumerate()
             .filter(|(_, arm)| arm.summary.verdict == crate::store::Verdict::Stalled)
-            .filter_map(|(place, arm)| marks::hang_span(arm, ink(place)))
+            .filter_map(|(place, arm)| marks::hang_span(arm, Ink::Arm(place)))
             .collect(),
         curves: curves(raw, Shape::Steps, bucket),
     }
@@ -115,6 +114,7 @@ fn reads(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
             None => ValueAxis::counts(highest(&all)),
         },
         levels: caps.into_iter().map(|cap| cap_level(cap, "cap")).collect(),
+        notes: Vec::new(),
         bursts: Vec::new(),
         spans: Vec::new(),
         curves: curves(raw, Shape::Steps, bucket),
@@ -139,6 +139,7 @@ fn plain(title: String, axis: ValueAxis, raw: Vec<Series>, bucket: Option<f64>) 
         title,
         axis,
         levels: Vec::new(),
+        notes: Vec::new(),
         bursts: Vec::new(),
         spans: Vec::new(),
         curves: curves(raw, Shape::Line, bucket),

@@ -2,7 +2,7 @@
 
 use super::PlotError;
 use super::pen::{Pen, Picture, Side, Type};
-use super::scene::{Mark, PhaseSpan, Scene, Stroke, Words};
+use super::scene::{Mark, PhaseSpan, Scene, Words};
 use super::style::{FOOTER, HEADING, Ink, LABEL, LEFT, RIGHT, TITLE, WIDTH};
 use super::panel::{Place, panel};
 use super::text::{Fonts, Weight};
@@ -126,15 +126,14 @@ fn phase_strip(pen: &Pen<'_>, place: &Place, phases: &[PhaseSpan], top: f64) -> 
 }
 
 fn time_axis(picture: &mut Picture, time: &TimeAxis) -> Result<(), PlotError> {
-    picture.band(70, |pen| {
+    picture.band(62, |pen| {
         let place = Place::new(time, 0.0, 0.0);
         let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Middle, ink: Ink::Text };
         for tick in &time.ticks {
             let x = place.x(tick.at);
-            pen.line((x, 0.0), (x, 6.0), 2.0, Ink::Text, Stroke::Solid)?;
-            pen.write(&tick.label, (x, 20.0), how)?;
+            pen.write(&tick.label, (x, 10.0), how)?;
         }
-        pen.write(&time.title, ((LEFT + RIGHT) / 2.0, 50.0), how).map(|_| ())
+        pen.write(&time.title, ((LEFT + RIGHT) / 2.0, 40.0), how).map(|_| ())
     })
 }
 

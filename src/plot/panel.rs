@@ -2,7 +2,7 @@
 
 use super::PlotError;
 use super::pen::{Pen, Picture, Side, Type};
-use super::scene::{Burst, Curve, Level, Panel, Scene, Shape, Span, Stroke};
+use super::scene::{Burst, Curve, Level, Note, Panel, Scene, Shape, Span, Stroke, Told};
 use super::series::Sample;
 use super::style::{HEADING, Ink, LABEL, LEFT, PLOT_HEIGHT, RIGHT};
 use super::text::{Fonts, Weight};
@@ -10,6 +10,8 @@ use super::time::TimeAxis;
 
 /// Height of a line above the plot, pixels.
 const LINE: f64 = 34.0;
+/// Length of a tick below the plot.
+const TICK: f64 = 6.0;
 /// White below the plot.
 const BELOW: f64 = 12.0;
 /// Pixels between zero and the frame, so that a line at zero is not taken for the frame.
@@ -60,35 +62,55 @@ pub fn panel(picture: &mut Picture, scene: &Scene, panel: &Panel) -> Result<(), 
     picture.band(height.ceil() as u32, |pen| {
         let how = Type { size: HEADING, weight: Weight::Bold, side: Side::Right, ink: Ink::Text };
         pen.write(&panel.title, (LEFT, LINE / 2.0 + 2.0), how)?;
-        draw_legend(pen, panel, (RIGHT - legend, LINE * (lines - 0.5) + 2.0))?;
+        let left = if lines > 1.0 { LEFT } else { RIGHT - legend };
+        draw_legend(pen, panel, (left, LINE * (lines - 0.5) + 2.0))?;
         let place = Place::new(&scene.time, top, top + PLOT_HEIGHT);
         ground(pen, &place, scene)?;
         grid(pen, &place, scene, panel)?;
-        for curve in &panel.curves {
-            draw_curve(pen, &place, curve, panel.axis.top)?;
-        }
-        for (number, level) in panel.levels.iter().enumerate() {
-            draw_level(pen, &place, level, panel.axis.top, number)?;
-        }
+        draw_values(pen, &place, panel)?;
         lines_of_marks(pen, &place, scene)?;
-        draw_bursts(pen, &place, &panel.bursts)?;
-        for (row, span) in panel.spans.iter().enumerate() {
-            draw_span(pen, &place, span, row)?;
-        }
-        if panel.curves.is_empty() {
-            let how = Type { size: HEADING, weight: Weight::Regular, side: Side::Middle, ink: Ink::Muted };
-            let middle = ((LEFT + RIGHT) / 2.0, (place.top + place.bottom) / 2.0);
-            pen.write_on_white("not recorded", middle, how)?;
-        }
+        words(pen, &place, scene, panel)?;
         frame(pen, &place)
     })
 }
 
+/// The curves between the levels that lie under them and those that lie over them.
+fn draw_values(pen: &Pen<'_>, place: &Place, panel: &Panel) -> Result<(), PlotError> {
+    let levels = |told| panel.levels.iter().filter(move |level| level.told == told);
+    for level in levels(Told::InTheLegend) {
+        level_line(pen, place, level, panel.axis.top)?;
+    }
+    for curve in &panel.curves {
+        draw_curve(pen, place, curve, panel.axis.top)?;
+    }
+    for (number, level) in levels(Told::AtTheLine).enumerate() {
+        level_line(pen, place, level, panel.axis.top)?;
+        level_words(pen, place, level, panel.axis.top, number)?;
+    }
+    Ok(())
+}
+
+fn words(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<(), PlotError> {
+    draw_bursts(pen, place, scene, &panel.bursts)?;
+    for note in &panel.notes {
+        draw_note(pen, place, note, panel.axis.top)?;
+    }
+    for (row, span) in panel.spans.iter().enumerate() {
+        draw_span(pen, place, span, row)?;
+    }
+    if panel.curves.is_empty() {
+        let how = Type { size: HEADING, weight: Weight::Regular, side: Side::Middle, ink: Ink::Muted };
+        let middle = ((LEFT + RIGHT) / 2.0, (place.top + place.bottom) / 2.0);
+        pen.write_on_white("not recorded", middle, how)?;
+    }
+    Ok(())
+}
+
 fn legend_width(fonts: &Fonts, panel: &Panel) -> f64 {
-    let entries: Vec<f64> = panel
-        .curves
-        .iter()
-        .filter_map(|curve| curve.label.as_ref())
+    let curves = panel.curves.iter().filter_map(|curve| curve.label.as_ref());
+    let levels = panel.levels.iter().filter(|level| level.told == Told::InTheLegend);
+    let entries: Vec<f64> = curves
+        .chain(levels.map(|level| &level.label))
         .map(|label| SWATCH.0 + SWATCH.1 + fonts.width(label, LABEL, Weight::Regular))
         .collect();
     entries.iter().sum::<f64>() + ENTRY_GAP * entries.len().saturating_sub(1) as f64
@@ -99,11 +121,20 @@ fn draw_legend(pen: &Pen<'_>, panel: &Panel, (mut x, y): (f64, f64)) -> Result<(
         let Some(label) = &curve.label else { continue };
         let (thick, opacity) = if curve.shape == Shape::Area { (8.0, 0.4) } else { (2.5, 1.0) };
         pen.fill((x, y - thick), (x + SWATCH.0, y + thick), curve.ink, opacity)?;
-        let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Right, ink: Ink::Text };
-        let (_, end) = pen.write(label, (x + SWATCH.0 + SWATCH.1, y), how)?;
-        x = end + ENTRY_GAP;
+        x = legend_words(pen, label, x, y)?;
+    }
+    for level in panel.levels.iter().filter(|level| level.told == Told::InTheLegend) {
+        pen.line((x, y), (x + SWATCH.0, y), 2.0, level.ink, Stroke::Dashed)?;
+        x = legend_words(pen, &level.label, x, y)?;
     }
     Ok(())
+}
+
+/// Writes behind the swatch at `x`; returns where the next entry begins.
+fn legend_words(pen: &Pen<'_>, label: &str, x: f64, y: f64) -> Result<f64, PlotError> {
+    let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Right, ink: Ink::Text };
+    let (_, end) = pen.write(label, (x + SWATCH.0 + SWATCH.1, y), how)?;
+    Ok(end + ENTRY_GAP)
 }
 
 /// Every second phase, and over it the hang.
@@ -119,6 +150,7 @@ fn grid(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<()
     for tick in &scene.time.ticks {
         let x = place.x(tick.at);
         pen.line((x, place.top), (x, place.bottom), 1.0, Ink::Grid, Stroke::Solid)?;
+        pen.line((x, place.bottom), (x, place.bottom + TICK), 2.0, Ink::Muted, Stroke::Solid)?;
     }
     let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Left, ink: Ink::Text };
     for tick in &panel.axis.ticks {
@@ -141,12 +173,11 @@ fn draw_curve(pen: &Pen<'_>, place: &Place, curve: &Curve, highest: f64) -> Resu
             let (from, to) = ((place.x(sample.from), y(sample.high)), (place.x(sample.to), y(sample.low)));
             pen.fill(from, to, curve.ink, 0.25)?;
         }
-        for sample in run.iter().filter(|_| curve.shape == Shape::Area) {
-            let (from, to) = ((place.x(sample.from), y(sample.mean)), (place.x(sample.to), place.bottom));
-            pen.fill(from, to, curve.ink, 0.25)?;
-        }
         let points = joined(run, curve.shape);
         let points: Vec<_> = points.into_iter().map(|(t, value)| (place.x(t), y(value))).collect();
+        if curve.shape == Shape::Area {
+            pen.area(&points, place.bottom, curve.ink, 0.25)?;
+        }
         pen.path(&points, CURVE, curve.ink)?;
         if let [point, rest @ ..] = points.as_slice()
             && rest.iter().all(|other| other == point)
@@ -168,13 +199,25 @@ fn joined(run: &[Sample], shape: Shape) -> Vec<(f64, f64)> {
     }
 }
 
-/// A dashed line with its words above it: on the right, the next one on the left, so that they keep apart.
-fn draw_level(pen: &Pen<'_>, place: &Place, level: &Level, highest: f64, number: usize) -> Result<(), PlotError> {
+fn level_line(pen: &Pen<'_>, place: &Place, level: &Level, highest: f64) -> Result<(), PlotError> {
     let y = place.y(level.at, highest);
-    pen.line((LEFT, y), (RIGHT, y), 2.0, level.ink, Stroke::Dashed)?;
+    pen.line((LEFT, y), (RIGHT, y), 2.0, level.ink, Stroke::Dashed)
+}
+
+/// The words above a level: on the right, the next one's on the left, so that they keep apart.
+fn level_words(pen: &Pen<'_>, place: &Place, level: &Level, highest: f64, number: usize) -> Result<(), PlotError> {
     let (x, side) = if number.is_multiple_of(2) { (RIGHT - 10.0, Side::Left) } else { (LEFT + 10.0, Side::Right) };
     let how = Type { size: LABEL, weight: Weight::Regular, side, ink: level.ink };
-    pen.write_on_white(&level.label, (x, y - LABEL * 0.8), how)
+    pen.write_on_white(&level.label, (x, place.y(level.at, highest) - LABEL * 0.95), how)
+}
+
+/// A dot, and the words above it on the side where there is more room.
+fn draw_note(pen: &Pen<'_>, place: &Place, note: &Note, highest: f64) -> Result<(), PlotError> {
+    let (x, y) = (place.x(note.at), place.y(note.value, highest));
+    pen.dot((x, y), 4.5, Ink::Text)?;
+    let (x, side) = if x < (LEFT + RIGHT) / 2.0 { (x + 12.0, Side::Right) } else { (x - 12.0, Side::Left) };
+    let how = Type { size: LABEL, weight: Weight::Regular, side, ink: Ink::Text };
+    pen.write_on_white(&note.label, (x, y - LABEL * 0.9), how)
 }
 
 fn lines_of_marks(pen: &Pen<'_>, place: &Place, scene: &Scene) -> Result<(), PlotError> {
@@ -184,22 +227,27 @@ fn lines_of_marks(pen: &Pen<'_>, place: &Place, scene: &Scene) -> Result<(), Plo
     })
 }
 
-/// An arrow for each, and its words where they cover no others'; the highest are written first.
-fn draw_bursts(pen: &Pen<'_>, place: &Place, bursts: &[Burst]) -> Result<(), PlotError> {
+/// An arrow for each, and its words where they cover no others' and, if it can be, no mark.
+fn draw_bursts(pen: &Pen<'_>, place: &Place, scene: &Scene, bursts: &[Burst]) -> Result<(), PlotError> {
+    let marks: Vec<f64> = scene.marks.iter().map(|mark| place.x(mark.at)).collect();
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for burst in bursts {
         let x = place.x(burst.at);
-        pen.arrow_up((x, place.top + 3.0), 13.0, burst.ink)?;
-        let width = pen.fonts().width(&burst.label, LABEL, Weight::Regular) + 20.0;
-        let side = if x + width <= RIGHT { Side::Right } else { Side::Left };
-        let (left, right) = if side == Side::Right { (x, x + width) } else { (x - width, x) };
-        if left < LEFT || taken.iter().any(|(l, r)| left < *r && right > *l) {
+        pen.arrow_up((x, place.top + 2.0), 14.0, burst.ink)?;
+        let width = pen.fonts().width(&burst.label, LABEL, Weight::Regular);
+        let right = (x + 16.0, x + 16.0 + width);
+        let left = (x - 16.0 - width, x - 16.0);
+        let fits = |words: &&(f64, f64)| {
+            words.0 > LEFT && words.1 < RIGHT && taken.iter().all(|other| words.1 < other.0 || words.0 > other.1)
+        };
+        let clear = |words: &&(f64, f64)| marks.iter().all(|mark| *mark < words.0 - 5.0 || *mark > words.1 + 5.0);
+        let sides = [right, left];
+        let Some(words) = sides.iter().filter(fits).find(clear).or_else(|| sides.iter().find(fits)) else {
             continue;
-        }
-        taken.push((left, right));
-        let gap = if side == Side::Right { 14.0 } else { -14.0 };
-        let how = Type { size: LABEL, weight: Weight::Regular, side, ink: burst.ink };
-        pen.write_on_white(&burst.label, (x + gap, place.top + 17.0), how)?;
+        };
+        taken.push(*words);
+        let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Right, ink: burst.ink };
+        pen.write_on_white(&burst.label, (words.0, place.top + 18.0), how)?;
     }
     Ok(())
 }

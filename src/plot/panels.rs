@@ -3,9 +3,10 @@
 use super::Recorded;
 use super::axis::{ValueAxis, bytes, thousands};
 use super::marks;
-use super::scene::{Burst, Curve, Level, Panel, Shape};
+use super::scene::{Burst, Curve, Level, Note, Panel, Shape, Told};
 use super::series::Series;
 use super::style::Ink;
+use super::time::Origin;
 use crate::store::{Metric, NodeInfo};
 
 /// The TPS axis ends at this many times the offered rate: a backlog that is worked off at fifty times the rate would
@@ -45,11 +46,10 @@ fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
     let axis = clipped_axis(&[&raw], rate * TPS_CEILING);
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
-        bursts: bursts(run, &raw, axis.top, Ink::Primary, &|peak| {
-            format!("catch-up, peak {} TPS", thousands(peak))
-        }),
+        bursts: bursts(run, &raw, axis.top, Ink::Primary, &catch_up),
         axis,
         levels: vec![offered(rate)],
+        notes: Vec::new(),
         spans: marks::hang_span(run, Ink::Text).into_iter().collect(),
         curves: vec![Curve {
             label: None,
@@ -60,9 +60,14 @@ fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
     }
 }
 
+/// pgbench works off the backlog of its rate limit as fast as it can: a burst, not a result.
+pub fn catch_up(peak: f64) -> String {
+    format!("catch-up: {}/s", thousands(peak))
+}
+
 /// The rate pgbench is told to keep.
 pub fn offered(rate: f64) -> Level {
-    Level { at: rate, label: format!("offered {rate}/s"), ink: Ink::Muted }
+    Level { at: rate, label: format!("offered {rate}/s"), ink: Ink::Muted, told: Told::InTheLegend }
 }
 
 fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
@@ -86,10 +91,11 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
         bursts_here.extend(bursts(run, series, axis.top, ink, &|peak| format!("peak {}/s", thousands(peak))));
     }
     Panel {
-        title: "Disk reads per second".to_owned(),
+        title: format!("{}: disk reads per second", node.name),
         axis,
         bursts: bursts_here,
         levels,
+        notes: Vec::new(),
         spans: Vec::new(),
         curves: drawn(vec![
             (run.run.primary().to_owned(), Ink::Primary, Shape::Steps, beside.thinned(bucket)),
@@ -100,36 +106,58 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
 
 /// A cap as a line with its value.
 pub fn cap_level(cap: f64, name: &str) -> Level {
-    Level { at: cap, label: format!("{name} {}/s", thousands(cap)), ink: Ink::Text }
+    Level { at: cap, label: format!("{name} {}/s", thousands(cap)), ink: Ink::Text, told: Told::AtTheLine }
 }
 
 fn lag(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) -> Panel {
     let lags: Vec<_> = standbys.iter().map(|node| series(run, &node.name, &Metric::LagBytes)).collect();
-    let axis = ValueAxis::bytes(highest(&lags.iter().collect::<Vec<_>>()));
-    let mut curves = Vec::new();
-    if let [node] = standbys {
-        curves.extend(received(run, node).filter(|received| tells_apart(lags.first(), received)).map(|series| {
-            let label = "received, not yet replayed".to_owned();
-            (label, Ink::Standby(0), Shape::Area, series.thinned(bucket))
-        }));
-    }
-    let lone = standbys.len() == 1 && curves.is_empty();
-    curves.extend(standbys.iter().zip(lags).enumerate().map(|(place, (node, lag))| {
-        (node.name.clone(), Ink::Standby(place), if lone { Shape::Area } else { Shape::Line }, lag.thinned(bucket))
-    }));
+    let note = lag_at_fault(run);
+    let top = highest(&lags.iter().collect::<Vec<_>>()).max(note.as_ref().map_or(0.0, |note| note.value));
+    let axis = ValueAxis::bytes(top);
+    let curves = match (standbys, lags.as_slice()) {
+        ([node], [lag]) => lag_of_one(run, node, lag, bucket),
+        _ => drawn(
+            standbys
+                .iter()
+                .zip(lags)
+                .enumerate()
+                .map(|(place, (node, lag))| {
+                    (node.name.clone(), Ink::Standby(place), Shape::Line, lag.thinned(bucket))
+                })
+                .collect(),
+        ),
+    };
     Panel {
         title: format!("Lag: WAL of the primary not replayed, {}", axis.unit),
-        levels: run
-            .summary
-            .lag_at_fault_bytes
-            .map(|lag| Level { at: lag as f64, label: format!("{} at the fault", bytes(lag as f64)), ink: Ink::Muted })
-            .into_iter()
-            .collect(),
         axis,
+        levels: Vec::new(),
+        notes: note.into_iter().filter(|_| !curves.is_empty()).collect(),
         bursts: Vec::new(),
         spans: Vec::new(),
-        curves: drawn(curves),
+        curves,
     }
+}
+
+/// The backlog that decides how long the standby is away.
+fn lag_at_fault(run: &Recorded<'_>) -> Option<Note> {
+    let value = run.summary.lag_at_fault_bytes? as f64;
+    (marks::origin(run).0 == Origin::Fault).then(|| Note {
+        at: 0.0,
+        value,
+        label: format!("{} at the fault", bytes(value)),
+    })
+}
+
+/// The lag of the only standby. What it has received and not replayed is told apart where it is visibly less.
+fn lag_of_one(run: &Recorded<'_>, node: &NodeInfo, lag: &Series, bucket: Option<f64>) -> Vec<Curve> {
+    let Some(received) = received(run, node).filter(|received| tells_apart(lag, received)) else {
+        let mut curves = drawn(vec![(String::new(), Ink::Standby(0), Shape::Area, lag.clone().thinned(bucket))]);
+        curves.iter_mut().for_each(|curve| curve.label = None);
+        return curves;
+    };
+    let received = ("received, not replayed".to_owned(), Ink::Standby(0), Shape::Area, received.thinned(bucket));
+    let all = ("all that is not replayed".to_owned(), Ink::Standby(0), Shape::Line, lag.clone().thinned(bucket));
+    drawn(vec![received, all])
 }
 
 /// WAL the standby has and has not replayed: what it works off without its primary.
@@ -143,8 +171,7 @@ fn received(run: &Recorded<'_>, node: &NodeInfo) -> Option<Series> {
 }
 
 /// Is what was received ever less than the lag by enough to be seen.
-fn tells_apart(lag: Option<&Series>, received: &Series) -> bool {
-    let Some(lag) = lag else { return false };
+fn tells_apart(lag: &Series, received: &Series) -> bool {
     let top = lag.highest().unwrap_or(0.0);
     let of = |series: &Series| series.samples().map(|sample| (sample.to, sample.mean)).collect::<Vec<_>>();
     let received = of(received);
@@ -157,9 +184,9 @@ fn tells_apart(lag: Option<&Series>, received: &Series) -> bool {
 
 fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
     let counters = [
-        ("disk reads", Ink::Standby(place), Metric::ReadsTotal),
         ("blocks prefetched", Ink::Prefetched, Metric::prefetched()),
-        ("reads by the startup process", Ink::StartupReads, Metric::StartupReadsTotal),
+        ("disk reads", Ink::Standby(place), Metric::ReadsTotal),
+        ("the startup process's own reads", Ink::StartupReads, Metric::StartupReadsTotal),
     ];
     let counters: Vec<_> = counters
         .into_iter()
@@ -171,6 +198,7 @@ fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>
         title: format!("{}: totals since the start{unit}", node.name),
         axis,
         levels: Vec::new(),
+        notes: Vec::new(),
         bursts: Vec::new(),
         spans: Vec::new(),
         curves: drawn(
@@ -224,6 +252,6 @@ pub fn bursts(
     beyond
         .chunk_by(|a, b| b.to - a.to < apart)
         .filter_map(|burst| burst.iter().max_by(|a, b| a.high.total_cmp(&b.high)))
-        .map(|peak| Burst { at: peak.to, label: words(peak.high), ink })
+        .map(|peak| Burst { at: (peak.from + peak.to) / 2.0, label: words(peak.high), ink })
         .collect()
 }

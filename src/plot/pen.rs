@@ -18,7 +18,7 @@ use super::scene::Stroke;
 use super::style::{Ink, WIDTH};
 use super::text::{Fonts, Weight};
 
-/// How many times larger a band is drawn than it ends up.
+/// How many times larger a band is drawn than it ends up; [`append_averaged`] is written for two.
 const OVERSAMPLING: u32 = 2;
 /// Length of a dash and of the gap behind it, pixels.
 const DASH: (f64, f64) = (9.0, 6.0);
@@ -56,7 +56,7 @@ impl Picture {
         let mut large = vec![u8::MAX; size.0 as usize * size.1 as usize * 3];
         let backend = BitMapBackend::with_buffer_and_format(&mut large, size).map_err(PlotError::canvas)?;
         draw(&Pen { area: backend.into_drawing_area(), fonts: &self.fonts })?;
-        self.pixels.extend(averaged(&large));
+        append_averaged(&mut self.pixels, &large);
         Ok(())
     }
 
@@ -84,19 +84,21 @@ impl Picture {
     }
 }
 
-/// The mean of every square of `OVERSAMPLING` pixels, row by row.
-fn averaged(large: &[u8]) -> impl Iterator<Item = u8> {
-    let factor = OVERSAMPLING as usize;
-    let stride = WIDTH as usize * factor * 3;
-    large.chunks_exact(stride * factor).flat_map(move |rows| {
-        (0..WIDTH as usize * 3).map(move |at| {
-            let (pixel, channel) = (at / 3, at % 3);
-            let first = pixel * factor * 3 + channel;
-            let square = (0..factor).flat_map(|row| (0..factor).map(move |column| row * stride + first + column * 3));
-            let sum: usize = square.map(|at| usize::from(rows.get(at).copied().unwrap_or(u8::MAX))).sum();
-            (sum / (factor * factor)) as u8
-        })
-    })
+/// The mean of every square of two by two pixels, row by row.
+fn append_averaged(pixels: &mut Vec<u8>, large: &[u8]) {
+    let stride = (WIDTH * OVERSAMPLING) as usize * 3;
+    for rows in large.chunks_exact(stride * 2) {
+        let (upper, lower) = rows.split_at(stride);
+        for (upper, lower) in upper.chunks_exact(6).zip(lower.chunks_exact(6)) {
+            if let ([a, b, c, d, e, f], [g, h, i, j, k, l]) = (upper, lower) {
+                pixels.extend([mean([*a, *d, *g, *j]), mean([*b, *e, *h, *k]), mean([*c, *f, *i, *l])]);
+            }
+        }
+    }
+}
+
+fn mean(values: [u8; 4]) -> u8 {
+    (values.into_iter().map(u16::from).sum::<u16>() / 4) as u8
 }
 
 /// Where words stand in relation to their point.
@@ -143,8 +145,8 @@ impl Pen<'_> {
     fn fill_with(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor, opacity: f64) -> Result<(), PlotError> {
         let (left, top) = large(from);
         let (right, bottom) = large(to);
-        // The backend counts the last pixel in; a rectangle thinner than one is still to be seen.
-        let corner = ((right - 1).max(left), (bottom - 1).max(top));
+        // The backend leaves the right and bottom edge out; what is thinner than a pixel is still to be seen.
+        let corner = (right.max(left + 1), bottom.max(top + 1));
         self.draw(&Rectangle::new([(left, top), corner], colour.mix(opacity).filled()))
     }
 
@@ -188,6 +190,21 @@ impl Pen<'_> {
         Ok(())
     }
 
+    /// Fills what lies between the points, in the order of x, and `bottom`.
+    pub fn area(&self, points: &[(f64, f64)], bottom: f64, ink: Ink, opacity: f64) -> Result<(), PlotError> {
+        let step = 1.0 / f64::from(OVERSAMPLING);
+        for (from, to) in points.iter().zip(points.iter().skip(1)) {
+            let columns = large(*to).0 - large(*from).0;
+            for column in 0..columns {
+                let share = f64::from(column) / f64::from(columns);
+                let x = from.0 + f64::from(column) * step;
+                let y = from.1 + (to.1 - from.1) * share;
+                self.fill((x, y), (x + step, bottom), ink, opacity)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Draws a dot.
     pub fn dot(&self, at: (f64, f64), radius: f64, ink: Ink) -> Result<(), PlotError> {
         self.fill((at.0 - radius, at.1 - radius), (at.0 + radius, at.1 + radius), ink, 1.0)
@@ -195,11 +212,11 @@ impl Pen<'_> {
 
     /// Draws a triangle that points up, its tip at `tip`.
     pub fn arrow_up(&self, tip: (f64, f64), size: f64, ink: Ink) -> Result<(), PlotError> {
-        let rows = (size * f64::from(OVERSAMPLING)) as u32;
-        (0..rows).try_for_each(|row| {
-            let down = f64::from(row) / f64::from(OVERSAMPLING);
+        let step = 1.0 / f64::from(OVERSAMPLING);
+        let rows = (size / step) as u32;
+        (0..rows).map(|row| f64::from(row) * step).try_for_each(|down| {
             let half = down * 0.6;
-            self.fill((tip.0 - half, tip.1 + down), (tip.0 + half, tip.1 + down + 0.5), ink, 1.0)
+            self.fill((tip.0 - half, tip.1 + down), (tip.0 + half, tip.1 + down + step), ink, 1.0)
         })
     }
 

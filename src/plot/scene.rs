@@ -79,6 +79,8 @@ pub struct Panel {
     pub curves: Vec<Curve>,
     /// What it is measured against.
     pub levels: Vec<Level>,
+    /// Single values that are told.
+    pub notes: Vec<Note>,
     /// Where a curve leaves the panel at the top.
     pub bursts: Vec<Burst>,
     /// Spans of time with words.
@@ -118,6 +120,28 @@ pub struct Level {
     pub label: String,
     /// Its colour.
     pub ink: Ink,
+    /// Where its words stand.
+    pub told: Told,
+}
+
+/// Where the words of a level stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// At the line, which then lies over the curves.
+    AtTheLine,
+    /// In the legend, for a line in the midst of curves.
+    InTheLegend,
+}
+
+/// A value of a curve in words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note {
+    /// When.
+    pub at: f64,
+    /// The value.
+    pub value: f64,
+    /// The words.
+    pub label: String,
 }
 
 /// A part of a curve that is beyond the panel's top.

@@ -62,9 +62,9 @@ impl Ink {
         match self {
             Self::Text | Self::StartupReads => BLACK,
             Self::Muted => RGBColor(90, 90, 90),
-            Self::Grid => RGBColor(222, 222, 222),
+            Self::Grid => RGBColor(214, 214, 214),
             Self::Shade => RGBColor(244, 244, 246),
-            Self::Hang => RGBColor(252, 243, 196),
+            Self::Hang => RGBColor(254, 247, 212),
             Self::Alarm => RGBColor(190, 50, 0),
             Self::Primary => BLUE,
             Self::Prefetched => PURPLE,

@@ -123,7 +123,7 @@ pub fn made_up(course: Course, standbys: &[&str]) -> Files {
             hang_s: Some(course.back - course.fault),
             hang_ended: Some(true),
             hang_start_s: Some(course.fault),
-            lag_at_fault_bytes: Some((300e6 - 0.6e6 * (course.fault - course.update)) as u64),
+            lag_at_fault_bytes: Some((300e6 * (course.back - course.fault) / (course.back - course.update)) as u64),
             ..summary(Verdict::Stalled)
         },
     }
