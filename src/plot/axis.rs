@@ -25,14 +25,24 @@ const HEADROOM: f64 = 1.22;
 /// About as many ticks as a panel has room for.
 const TICKS: f64 = 4.0;
 /// Decimal units of bytes, as the figures of a run are given; labels need no more than three digits.
-const BYTES: [(&str, f64); 5] = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0)];
+const BYTES: [(&str, f64); 5] = [
+    ("TB", 1e12),
+    ("GB", 1e9),
+    ("MB", 1e6),
+    ("kB", 1e3),
+    ("bytes", 1.0),
+];
 
 impl ValueAxis {
     /// An axis of counts up to `highest`.
     #[must_use]
     pub fn counts(highest: f64) -> Self {
         let highest = positive(highest);
-        let (unit, size) = if highest >= 1e6 { ("millions", 1e6) } else { ("", 1.0) };
+        let (unit, size) = if highest >= 1e6 {
+            ("millions", 1e6)
+        } else {
+            ("", 1.0)
+        };
         Self::new(highest, unit, size)
     }
 
@@ -53,7 +63,10 @@ impl ValueAxis {
         let count = (top / step).floor() as u32;
         let ticks = (0..=count)
             .map(|tick| f64::from(tick) * step)
-            .map(|at| Tick { at, label: label(at / size) })
+            .map(|at| Tick {
+                at,
+                label: label(at / size),
+            })
             .collect();
         Self { top, ticks, unit }
     }
@@ -61,7 +74,11 @@ impl ValueAxis {
 
 /// An axis needs a length.
 fn positive(highest: f64) -> f64 {
-    if highest.is_finite() { highest.max(1.0) } else { 1.0 }
+    if highest.is_finite() {
+        highest.max(1.0)
+    } else {
+        1.0
+    }
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is not below `least`.
@@ -124,9 +141,15 @@ mod tests {
     fn counts_have_few_round_ticks_from_zero() {
         assert_eq!(labels(&ValueAxis::counts(500.0)), ["0", "200", "400", "600"]);
         assert_eq!(labels(&ValueAxis::counts(20.0)), ["0", "10", "20"]);
-        assert_eq!(labels(&ValueAxis::counts(60_000.0)), ["0", "20,000", "40,000", "60,000"]);
+        assert_eq!(
+            labels(&ValueAxis::counts(60_000.0)),
+            ["0", "20,000", "40,000", "60,000"]
+        );
         let millions = ValueAxis::counts(2_400_000.0);
-        assert_eq!((labels(&millions), millions.unit), (vec!["0", "1", "2"], "millions"));
+        assert_eq!(
+            (labels(&millions), millions.unit),
+            (vec!["0", "1", "2"], "millions")
+        );
     }
 
     #[test]

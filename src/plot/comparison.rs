@@ -3,7 +3,10 @@
 use super::Recorded;
 use super::axis::ValueAxis;
 use super::marks;
-use super::panels::{bursts, cap_level, catch_up, clipped_axis, clipped_axis_from, faulted, highest, offered, series};
+use super::panels::{
+    CAP_CEILING, TPS_CEILING, bursts, cap_level, catch_up, clipped_axis, clipped_axis_from, faulted, highest,
+    offered, series,
+};
 use super::scene::{Curve, Mark, Panel, Scene, Shape, Stroke, Words};
 use super::series::Series;
 use super::style::Ink;
@@ -23,7 +26,11 @@ pub fn scene(arms: &[Recorded<'_>]) -> Scene {
     let time = TimeAxis::new(from, to, if broken { Origin::Fault } else { Origin::Start });
     let rows = arms.iter().map(|arm| arm.timeline.rows.len()).max().unwrap_or(0);
     let bucket = bucket(&time, rows);
-    let fault = Mark { at: 0.0, label: "fault".to_owned(), stroke: Stroke::Solid };
+    let fault = Mark {
+        at: 0.0,
+        label: "fault".to_owned(),
+        stroke: Stroke::Solid,
+    };
     Scene {
         title: title(arms),
         subtitles: subtitles(arms),
@@ -32,7 +39,12 @@ pub fn scene(arms: &[Recorded<'_>]) -> Scene {
         phases: Vec::new(),
         marks: broken.then_some(fault).into_iter().collect(),
         hang: None,
-        panels: vec![tps(arms, bucket), reads(arms, bucket), lag(arms, bucket), prefetched(arms, bucket)],
+        panels: vec![
+            tps(arms, bucket),
+            reads(arms, bucket),
+            lag(arms, bucket),
+            prefetched(arms, bucket),
+        ],
         footer: arms
             .iter()
             .map(|arm| origin_line(arm.run))
@@ -46,14 +58,24 @@ fn title(arms: &[Recorded<'_>]) -> String {
     profiles.dedup();
     let mut names: Vec<_> = arms.iter().map(|arm| arm.run.arm.as_str()).collect();
     names.dedup();
-    format!("{}: recovery_prefetch {} compared", profiles.join(" and "), names.join(" and "))
+    format!(
+        "{}: recovery_prefetch {} compared",
+        profiles.join(" and "),
+        names.join(" and ")
+    )
 }
 
 /// What the arms share, or one line each where they differ.
 fn subtitles(arms: &[Recorded<'_>]) -> Vec<Words> {
     let mut lines: Vec<_> = arms.iter().map(|arm| setup(arm.run)).collect();
     lines.dedup();
-    lines.into_iter().map(|text| Words { text, ink: Ink::Muted }).collect()
+    lines
+        .into_iter()
+        .map(|text| Words {
+            text,
+            ink: Ink::Muted,
+        })
+        .collect()
 }
 
 fn legend((place, arm): (usize, &Recorded<'_>)) -> Words {
@@ -67,14 +89,20 @@ fn legend((place, arm): (usize, &Recorded<'_>)) -> Words {
     if marks::origin(arm).0 == Origin::Start {
         text = format!("{text} (no fault: from its start)");
     }
-    Words { text, ink: Ink::Arm(place) }
+    Words {
+        text,
+        ink: Ink::Arm(place),
+    }
 }
 
 fn tps(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
-    let raw: Vec<_> = arms.iter().map(|arm| series(arm, arm.run.primary(), &Metric::Tps)).collect();
+    let raw: Vec<_> = arms
+        .iter()
+        .map(|arm| series(arm, arm.run.primary(), &Metric::Tps))
+        .collect();
     let mut rates: Vec<_> = arms.iter().map(|arm| arm.run.profile.workload.rate_tps).collect();
     rates.dedup();
-    let ceiling = 3.0 * rates.iter().copied().fold(0.0, f64::max);
+    let ceiling = TPS_CEILING * rates.iter().copied().fold(0.0, f64::max);
     let axis = clipped_axis(&raw.iter().collect::<Vec<_>>(), ceiling);
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
@@ -110,7 +138,7 @@ fn reads(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     Panel {
         title: "Standby: disk reads per second".to_owned(),
         axis: match caps.last() {
-            Some(cap) => clipped_axis_from(&all, *cap, cap * 2.0),
+            Some(cap) => clipped_axis_from(&all, *cap, cap * CAP_CEILING),
             None => ValueAxis::counts(highest(&all)),
         },
         levels: caps.into_iter().map(|cap| cap_level(cap, "cap")).collect(),
@@ -124,14 +152,31 @@ fn reads(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
 fn lag(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     let raw = per_standby(arms, &Metric::LagBytes);
     let axis = ValueAxis::bytes(highest(&raw.iter().collect::<Vec<_>>()));
-    plain(format!("Standby: WAL of the primary not replayed, {}", axis.unit), axis, raw, bucket)
+    plain(
+        format!("Standby: WAL of the primary not replayed, {}", axis.unit),
+        axis,
+        raw,
+        bucket,
+    )
 }
 
 fn prefetched(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
-    let raw: Vec<_> = per_standby(arms, &Metric::prefetched()).into_iter().map(Series::since_first).collect();
+    let raw: Vec<_> = per_standby(arms, &Metric::prefetched())
+        .into_iter()
+        .map(Series::since_first)
+        .collect();
     let axis = ValueAxis::counts(highest(&raw.iter().collect::<Vec<_>>()));
-    let unit = if axis.unit.is_empty() { String::new() } else { format!(", {}", axis.unit) };
-    plain(format!("Standby: blocks prefetched since the start{unit}"), axis, raw, bucket)
+    let unit = if axis.unit.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", axis.unit)
+    };
+    plain(
+        format!("Standby: blocks prefetched since the start{unit}"),
+        axis,
+        raw,
+        bucket,
+    )
 }
 
 fn plain(title: String, axis: ValueAxis, raw: Vec<Series>, bucket: Option<f64>) -> Panel {
@@ -149,7 +194,11 @@ fn plain(title: String, axis: ValueAxis, raw: Vec<Series>, bucket: Option<f64>) 
 /// A metric of the standby each arm breaks; empty for an arm without standbys.
 fn per_standby(arms: &[Recorded<'_>], metric: &Metric) -> Vec<Series> {
     arms.iter()
-        .map(|arm| broken_standby(arm).map(|node| series(arm, &node.name, metric)).unwrap_or_default())
+        .map(|arm| {
+            broken_standby(arm)
+                .map(|node| series(arm, &node.name, metric))
+                .unwrap_or_default()
+        })
         .collect()
 }
 

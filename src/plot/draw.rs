@@ -1,10 +1,10 @@
 //! Draws a scene: bands from the top, header, panels, axis of time, footer.
 
 use super::PlotError;
+use super::panel::{Place, panel};
 use super::pen::{Pen, Picture, Side, Type};
 use super::scene::{Mark, PhaseSpan, Scene, Words};
 use super::style::{FOOTER, HEADING, Ink, LABEL, LEFT, RIGHT, TITLE, WIDTH};
-use super::panel::{Place, panel};
 use super::text::{Fonts, Weight};
 use super::time::TimeAxis;
 
@@ -40,7 +40,9 @@ fn header(picture: &mut Picture, scene: &Scene) -> Result<(), PlotError> {
     let strip = if scene.phases.is_empty() { 0.0 } else { STRIP };
     let height = words_end + rows as f64 * LINE + strip + 8.0;
     picture.band(height.ceil() as u32, |pen| {
-        let size = pen.fonts().fitting(&scene.title, Weight::Bold, ROOM, TITLE, HEADING);
+        let size = pen
+            .fonts()
+            .fitting(&scene.title, Weight::Bold, ROOM, TITLE, HEADING);
         title(pen, &scene.title, size)?;
         let mut y = 62.0 + LINE / 2.0 - 4.0;
         for words in &scene.subtitles {
@@ -54,7 +56,14 @@ fn header(picture: &mut Picture, scene: &Scene) -> Result<(), PlotError> {
         }
         let place = Place::new(&scene.time, words_end, height);
         for (row, mark, side) in &marks {
-            mark_label(pen, &place, mark, words_end + (*row as f64 + 0.5) * LINE, *side, height)?;
+            mark_label(
+                pen,
+                &place,
+                mark,
+                words_end + (*row as f64 + 0.5) * LINE,
+                *side,
+                height,
+            )?;
         }
         phase_strip(pen, &place, &scene.phases, height - strip)
     })
@@ -62,15 +71,29 @@ fn header(picture: &mut Picture, scene: &Scene) -> Result<(), PlotError> {
 
 fn title(pen: &Pen<'_>, text: &str, size: f64) -> Result<(), PlotError> {
     let text = pen.fonts().shortened(text, size, Weight::Bold, ROOM);
-    let how = Type { size, weight: Weight::Bold, side: Side::Right, ink: Ink::Text };
+    let how = Type {
+        size,
+        weight: Weight::Bold,
+        side: Side::Right,
+        ink: Ink::Text,
+    };
     pen.write(&text, (MARGIN, 36.0), how).map(|_| ())
 }
 
 fn subtitle(pen: &Pen<'_>, words: &Words, y: f64) -> Result<(), PlotError> {
-    let weight = if words.ink == Ink::Alarm { Weight::Bold } else { Weight::Regular };
+    let weight = if words.ink == Ink::Alarm {
+        Weight::Bold
+    } else {
+        Weight::Regular
+    };
     let size = pen.fonts().fitting(&words.text, weight, ROOM, HEADING, FOOTER);
     let text = pen.fonts().shortened(&words.text, size, weight, ROOM);
-    let how = Type { size, weight, side: Side::Right, ink: words.ink };
+    let how = Type {
+        size,
+        weight,
+        side: Side::Right,
+        ink: words.ink,
+    };
     pen.write(&text, (MARGIN, y), how).map(|_| ())
 }
 
@@ -78,7 +101,12 @@ fn line_of_words(pen: &Pen<'_>, text: &str, x: f64, y: f64, ink: Ink) -> Result<
     let room = WIDTH as f64 - MARGIN - x;
     let size = pen.fonts().fitting(text, Weight::Regular, room, HEADING, FOOTER);
     let text = pen.fonts().shortened(text, size, Weight::Regular, room);
-    let how = Type { size, weight: Weight::Regular, side: Side::Right, ink };
+    let how = Type {
+        size,
+        weight: Weight::Regular,
+        side: Side::Right,
+        ink,
+    };
     pen.write(&text, (x, y), how).map(|_| ())
 }
 
@@ -90,8 +118,16 @@ fn marks_in_rows<'a>(fonts: &Fonts, scene: &'a Scene) -> Vec<(usize, &'a Mark, S
     for mark in &scene.marks {
         let x = place.x(mark.at);
         let width = fonts.width(&mark.label, LABEL, Weight::Regular) + 12.0;
-        let side = if x + width <= RIGHT + 20.0 { Side::Right } else { Side::Left };
-        let (left, right) = if side == Side::Right { (x, x + width) } else { (x - width, x) };
+        let side = if x + width <= RIGHT + 20.0 {
+            Side::Right
+        } else {
+            Side::Left
+        };
+        let (left, right) = if side == Side::Right {
+            (x, x + width)
+        } else {
+            (x - width, x)
+        };
         let free = |row: &usize| placed.iter().all(|(r, l, t)| r != row || right < *l || left > *t);
         let row = (0..).find(free).unwrap_or(0);
         placed.push((row, left - 8.0, right + 8.0));
@@ -100,11 +136,23 @@ fn marks_in_rows<'a>(fonts: &Fonts, scene: &'a Scene) -> Vec<(usize, &'a Mark, S
     marks
 }
 
-fn mark_label(pen: &Pen<'_>, place: &Place, mark: &Mark, y: f64, side: Side, end: f64) -> Result<(), PlotError> {
+fn mark_label(
+    pen: &Pen<'_>,
+    place: &Place,
+    mark: &Mark,
+    y: f64,
+    side: Side,
+    end: f64,
+) -> Result<(), PlotError> {
     let x = place.x(mark.at);
     pen.line((x, y - LINE * 0.38), (x, end), 2.0, Ink::Text, mark.stroke)?;
     let gap = if side == Side::Right { 8.0 } else { -8.0 };
-    let how = Type { size: LABEL, weight: Weight::Regular, side, ink: Ink::Text };
+    let how = Type {
+        size: LABEL,
+        weight: Weight::Regular,
+        side,
+        ink: Ink::Text,
+    };
     pen.write_on_white(&mark.label, (x + gap, y), how)
 }
 
@@ -118,7 +166,12 @@ fn phase_strip(pen: &Pen<'_>, place: &Place, phases: &[PhaseSpan], top: f64) -> 
         pen.fill((left, top), (right, top + STRIP - 4.0), Ink::Grid, opacity)?;
         let width = pen.fonts().width(phase.name, LABEL, Weight::Regular);
         if width + 10.0 <= right - left {
-            let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Middle, ink: Ink::Muted };
+            let how = Type {
+                size: LABEL,
+                weight: Weight::Regular,
+                side: Side::Middle,
+                ink: Ink::Muted,
+            };
             pen.write(phase.name, ((left + right) / 2.0, top + STRIP / 2.0 - 2.0), how)?;
         }
     }
@@ -128,12 +181,18 @@ fn phase_strip(pen: &Pen<'_>, place: &Place, phases: &[PhaseSpan], top: f64) -> 
 fn time_axis(picture: &mut Picture, time: &TimeAxis) -> Result<(), PlotError> {
     picture.band(62, |pen| {
         let place = Place::new(time, 0.0, 0.0);
-        let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Middle, ink: Ink::Text };
+        let how = Type {
+            size: LABEL,
+            weight: Weight::Regular,
+            side: Side::Middle,
+            ink: Ink::Text,
+        };
         for tick in &time.ticks {
             let x = place.x(tick.at);
             pen.write(&tick.label, (x, 10.0), how)?;
         }
-        pen.write(&time.title, ((LEFT + RIGHT) / 2.0, 40.0), how).map(|_| ())
+        pen.write(&time.title, ((LEFT + RIGHT) / 2.0, 40.0), how)
+            .map(|_| ())
     })
 }
 
@@ -142,7 +201,12 @@ fn footer(picture: &mut Picture, lines: &[String]) -> Result<(), PlotError> {
     picture.band((lines.len() as f64 * step + 14.0) as u32, |pen| {
         for (number, line) in lines.iter().enumerate() {
             let text = pen.fonts().shortened(line, FOOTER, Weight::Regular, ROOM);
-            let how = Type { size: FOOTER, weight: Weight::Regular, side: Side::Right, ink: Ink::Muted };
+            let how = Type {
+                size: FOOTER,
+                weight: Weight::Regular,
+                side: Side::Right,
+                ink: Ink::Muted,
+            };
             pen.write(&text, (MARGIN, (number as f64 + 0.5) * step), how)?;
         }
         Ok(())

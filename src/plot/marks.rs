@@ -46,13 +46,17 @@ pub fn phases(run: &Recorded<'_>) -> Vec<PhaseSpan> {
     let starts: Vec<(Phase, f64)> = run
         .events
         .iter()
-        .filter(|event| event.kind == EventKind::Phase)
+        .filter(|event| event.kind == EventKind::Phase && event.t_s.is_finite())
         .filter_map(|event| Some((Phase::parse(&event.detail)?, event.t_s - origin)))
         .collect();
     let ends = starts.iter().skip(1).map(|(_, from)| *from).chain([end]);
     let spans = starts.iter().zip(ends);
     spans
-        .map(|((phase, from), to)| PhaseSpan { name: phase.name(), from: *from, to })
+        .map(|((phase, from), to)| PhaseSpan {
+            name: phase.name(),
+            from: *from,
+            to,
+        })
         .collect()
 }
 
@@ -68,7 +72,12 @@ pub fn hang(run: &Recorded<'_>) -> Option<(f64, f64)> {
 #[must_use]
 pub fn hang_span(run: &Recorded<'_>, ink: Ink) -> Option<Span> {
     let (from, to) = hang(run)?;
-    Some(Span { from, to, label: hang_words(run)?, ink })
+    Some(Span {
+        from,
+        to,
+        label: hang_words(run)?,
+        ink,
+    })
 }
 
 /// `no commit for 82 s`
@@ -82,15 +91,16 @@ pub fn hang_words(run: &Recorded<'_>) -> Option<String> {
     })
 }
 
-/// The moments that get a line: the fault, what came back after it, and what ended the run early.
+/// The moments that get a line: the fault, what came back after it, and the first of what ended the run early.
 #[must_use]
 pub fn marks(run: &Recorded<'_>) -> Vec<Mark> {
     let (origin_kind, origin) = origin(run);
     let after = |event: &Event| {
-        let since = duration(event.t_s - origin);
+        let since = event.t_s - origin;
         match origin_kind {
-            Origin::Fault => format!("+{since}"),
-            Origin::Start => format!("at {since}"),
+            Origin::Fault if since < 0.0 => format!("\u{2212}{}", duration(-since)),
+            Origin::Fault => format!("+{}", duration(since)),
+            Origin::Start => format!("at {}", duration(since)),
         }
     };
     let mark = |event: &Event, what: &str, stroke| Mark {
@@ -101,19 +111,25 @@ pub fn marks(run: &Recorded<'_>) -> Vec<Mark> {
     let mut marks = Vec::new();
     if let Some(fault) = fault(run.events) {
         let label = format!("fault: {} {}", fault_words(run), clock(fault.unix_s));
-        marks.push(Mark { at: 0.0, label: label.trim_end().to_owned(), stroke: Stroke::Solid });
+        marks.push(Mark {
+            at: 0.0,
+            label: label.trim_end().to_owned(),
+            stroke: Stroke::Solid,
+        });
         let back = |kind| returned(run, kind, fault);
         marks.extend(back(EventKind::CommitsAgain).map(|event| mark(event, "commits again", Stroke::Dashed)));
-        marks.extend(back(EventKind::StreamingAgain).map(|event| mark(event, "streaming again", Stroke::Dashed)));
+        marks.extend(
+            back(EventKind::StreamingAgain).map(|event| mark(event, "streaming again", Stroke::Dashed)),
+        );
     }
-    marks.extend(run.events.iter().filter_map(|event| {
-        let what = match event.kind {
-            EventKind::Deadline => "deadline",
-            EventKind::Interrupted => "interrupted",
-            EventKind::Disqualified => "disqualified",
-            _ => return None,
-        };
-        Some(mark(event, what, Stroke::Dashed))
+    let ends = [
+        (EventKind::Deadline, "deadline"),
+        (EventKind::Interrupted, "interrupted"),
+        (EventKind::Disqualified, "disqualified"),
+    ];
+    marks.extend(ends.into_iter().filter_map(|(kind, what)| {
+        let first = run.events.iter().find(|event| event.kind == kind)?;
+        Some(mark(first, what, Stroke::Dashed))
     }));
     marks.retain(|mark| mark.at.is_finite());
     marks

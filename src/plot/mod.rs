@@ -1,7 +1,7 @@
 //! Pictures of a run, drawn from its files alone.
 //!
-//! What is drawn is a [`Scene`](scene::Scene), a value built from the files ([`mod@timeline`], [`mod@comparison`]); drawing it is
-//! separate ([`draw`], [`pen`]) and knows nothing of runs.
+//! What is drawn is a scene, a value built from the files (`timeline`, `comparison`) and tested as such. Drawing it is
+//! separate (`draw`, `panel`, `pen`) and knows nothing of runs.
 
 mod axis;
 mod comparison;

@@ -35,7 +35,12 @@ pub struct Place {
 impl Place {
     /// The place between `top` and `bottom` of a band.
     pub fn new(time: &TimeAxis, top: f64, bottom: f64) -> Self {
-        Self { from: time.from, span: time.span(), top, bottom }
+        Self {
+            from: time.from,
+            span: time.span(),
+            top,
+            bottom,
+        }
     }
 
     /// The pixel of a moment.
@@ -56,11 +61,20 @@ impl Place {
 pub fn panel(picture: &mut Picture, scene: &Scene, panel: &Panel) -> Result<(), PlotError> {
     let legend = legend_width(picture.fonts(), panel);
     let title = picture.fonts().width(&panel.title, HEADING, Weight::Bold);
-    let lines = if LEFT + title + ENTRY_GAP + legend <= RIGHT { 1.0 } else { 2.0 };
+    let lines = if LEFT + title + ENTRY_GAP + legend <= RIGHT {
+        1.0
+    } else {
+        2.0
+    };
     let top = lines * LINE + 4.0;
     let height = top + PLOT_HEIGHT + BELOW;
     picture.band(height.ceil() as u32, |pen| {
-        let how = Type { size: HEADING, weight: Weight::Bold, side: Side::Right, ink: Ink::Text };
+        let how = Type {
+            size: HEADING,
+            weight: Weight::Bold,
+            side: Side::Right,
+            ink: Ink::Text,
+        };
         pen.write(&panel.title, (LEFT, LINE / 2.0 + 2.0), how)?;
         let left = if lines > 1.0 { LEFT } else { RIGHT - legend };
         draw_legend(pen, panel, (left, LINE * (lines - 0.5) + 2.0))?;
@@ -96,10 +110,15 @@ fn words(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<(
         draw_note(pen, place, note, panel.axis.top)?;
     }
     for (row, span) in panel.spans.iter().enumerate() {
-        draw_span(pen, place, span, row)?;
+        draw_span(pen, place, scene, span, row)?;
     }
     if panel.curves.is_empty() {
-        let how = Type { size: HEADING, weight: Weight::Regular, side: Side::Middle, ink: Ink::Muted };
+        let how = Type {
+            size: HEADING,
+            weight: Weight::Regular,
+            side: Side::Middle,
+            ink: Ink::Muted,
+        };
         let middle = ((LEFT + RIGHT) / 2.0, (place.top + place.bottom) / 2.0);
         pen.write_on_white("not recorded", middle, how)?;
     }
@@ -108,7 +127,10 @@ fn words(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<(
 
 fn legend_width(fonts: &Fonts, panel: &Panel) -> f64 {
     let curves = panel.curves.iter().filter_map(|curve| curve.label.as_ref());
-    let levels = panel.levels.iter().filter(|level| level.told == Told::InTheLegend);
+    let levels = panel
+        .levels
+        .iter()
+        .filter(|level| level.told == Told::InTheLegend);
     let entries: Vec<f64> = curves
         .chain(levels.map(|level| &level.label))
         .map(|label| SWATCH.0 + SWATCH.1 + fonts.width(label, LABEL, Weight::Regular))
@@ -119,11 +141,19 @@ fn legend_width(fonts: &Fonts, panel: &Panel) -> f64 {
 fn draw_legend(pen: &Pen<'_>, panel: &Panel, (mut x, y): (f64, f64)) -> Result<(), PlotError> {
     for curve in &panel.curves {
         let Some(label) = &curve.label else { continue };
-        let (thick, opacity) = if curve.shape == Shape::Area { (8.0, 0.4) } else { (2.5, 1.0) };
+        let (thick, opacity) = if curve.shape == Shape::Area {
+            (8.0, 0.4)
+        } else {
+            (2.5, 1.0)
+        };
         pen.fill((x, y - thick), (x + SWATCH.0, y + thick), curve.ink, opacity)?;
         x = legend_words(pen, label, x, y)?;
     }
-    for level in panel.levels.iter().filter(|level| level.told == Told::InTheLegend) {
+    for level in panel
+        .levels
+        .iter()
+        .filter(|level| level.told == Told::InTheLegend)
+    {
         pen.line((x, y), (x + SWATCH.0, y), 2.0, level.ink, Stroke::Dashed)?;
         x = legend_words(pen, &level.label, x, y)?;
     }
@@ -132,7 +162,12 @@ fn draw_legend(pen: &Pen<'_>, panel: &Panel, (mut x, y): (f64, f64)) -> Result<(
 
 /// Writes behind the swatch at `x`; returns where the next entry begins.
 fn legend_words(pen: &Pen<'_>, label: &str, x: f64, y: f64) -> Result<f64, PlotError> {
-    let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Right, ink: Ink::Text };
+    let how = Type {
+        size: LABEL,
+        weight: Weight::Regular,
+        side: Side::Right,
+        ink: Ink::Text,
+    };
     let (_, end) = pen.write(label, (x + SWATCH.0 + SWATCH.1, y), how)?;
     Ok(end + ENTRY_GAP)
 }
@@ -140,7 +175,13 @@ fn legend_words(pen: &Pen<'_>, label: &str, x: f64, y: f64) -> Result<f64, PlotE
 /// Every second phase, and over it the hang.
 fn ground(pen: &Pen<'_>, place: &Place, scene: &Scene) -> Result<(), PlotError> {
     let shade = |from, to, ink| pen.fill((place.x(from), place.top), (place.x(to), place.bottom), ink, 1.0);
-    for phase in scene.phases.iter().skip(1).step_by(2).filter(|phase| phase.to > phase.from) {
+    for phase in scene
+        .phases
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .filter(|phase| phase.to > phase.from)
+    {
         shade(phase.from, phase.to, Ink::Shade)?;
     }
     scene.hang.map_or(Ok(()), |(from, to)| shade(from, to, Ink::Hang))
@@ -150,9 +191,20 @@ fn grid(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<()
     for tick in &scene.time.ticks {
         let x = place.x(tick.at);
         pen.line((x, place.top), (x, place.bottom), 1.0, Ink::Grid, Stroke::Solid)?;
-        pen.line((x, place.bottom), (x, place.bottom + TICK), 2.0, Ink::Muted, Stroke::Solid)?;
+        pen.line(
+            (x, place.bottom),
+            (x, place.bottom + TICK),
+            2.0,
+            Ink::Muted,
+            Stroke::Solid,
+        )?;
     }
-    let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Left, ink: Ink::Text };
+    let how = Type {
+        size: LABEL,
+        weight: Weight::Regular,
+        side: Side::Left,
+        ink: Ink::Text,
+    };
     for tick in &panel.axis.ticks {
         let y = place.y(tick.at, panel.axis.top);
         pen.line((LEFT, y), (RIGHT, y), 1.0, Ink::Grid, Stroke::Solid)?;
@@ -162,19 +214,34 @@ fn grid(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<()
 }
 
 fn frame(pen: &Pen<'_>, place: &Place) -> Result<(), PlotError> {
-    let corners = [(LEFT, place.top), (RIGHT, place.top), (RIGHT, place.bottom), (LEFT, place.bottom), (LEFT, place.top)];
+    let corners = [
+        (LEFT, place.top),
+        (RIGHT, place.top),
+        (RIGHT, place.bottom),
+        (LEFT, place.bottom),
+        (LEFT, place.top),
+    ];
     pen.path(&corners, 1.0, Ink::Muted)
 }
 
 fn draw_curve(pen: &Pen<'_>, place: &Place, curve: &Curve, highest: f64) -> Result<(), PlotError> {
     for run in &curve.series.runs {
         let y = |value| place.y(value, highest);
-        for sample in run.iter().filter(|sample| curve.shape == Shape::Steps && sample.high > sample.low) {
-            let (from, to) = ((place.x(sample.from), y(sample.high)), (place.x(sample.to), y(sample.low)));
+        for sample in run
+            .iter()
+            .filter(|sample| curve.shape == Shape::Steps && sample.high > sample.low)
+        {
+            let (from, to) = (
+                (place.x(sample.from), y(sample.high)),
+                (place.x(sample.to), y(sample.low)),
+            );
             pen.fill(from, to, curve.ink, 0.25)?;
         }
         let points = joined(run, curve.shape);
-        let points: Vec<_> = points.into_iter().map(|(t, value)| (place.x(t), y(value))).collect();
+        let points: Vec<_> = points
+            .into_iter()
+            .map(|(t, value)| (place.x(t), y(value)))
+            .collect();
         if curve.shape == Shape::Area {
             pen.area(&points, place.bottom, curve.ink, 0.25)?;
         }
@@ -205,9 +272,24 @@ fn level_line(pen: &Pen<'_>, place: &Place, level: &Level, highest: f64) -> Resu
 }
 
 /// The words above a level: on the right, the next one's on the left, so that they keep apart.
-fn level_words(pen: &Pen<'_>, place: &Place, level: &Level, highest: f64, number: usize) -> Result<(), PlotError> {
-    let (x, side) = if number.is_multiple_of(2) { (RIGHT - 10.0, Side::Left) } else { (LEFT + 10.0, Side::Right) };
-    let how = Type { size: LABEL, weight: Weight::Regular, side, ink: level.ink };
+fn level_words(
+    pen: &Pen<'_>,
+    place: &Place,
+    level: &Level,
+    highest: f64,
+    number: usize,
+) -> Result<(), PlotError> {
+    let (x, side) = if number.is_multiple_of(2) {
+        (RIGHT - 10.0, Side::Left)
+    } else {
+        (LEFT + 10.0, Side::Right)
+    };
+    let how = Type {
+        size: LABEL,
+        weight: Weight::Regular,
+        side,
+        ink: level.ink,
+    };
     pen.write_on_white(&level.label, (x, place.y(level.at, highest) - LABEL * 0.95), how)
 }
 
@@ -215,8 +297,17 @@ fn level_words(pen: &Pen<'_>, place: &Place, level: &Level, highest: f64, number
 fn draw_note(pen: &Pen<'_>, place: &Place, note: &Note, highest: f64) -> Result<(), PlotError> {
     let (x, y) = (place.x(note.at), place.y(note.value, highest));
     pen.dot((x, y), 4.5, Ink::Text)?;
-    let (x, side) = if x < (LEFT + RIGHT) / 2.0 { (x + 12.0, Side::Right) } else { (x - 12.0, Side::Left) };
-    let how = Type { size: LABEL, weight: Weight::Regular, side, ink: Ink::Text };
+    let (x, side) = if x < (LEFT + RIGHT) / 2.0 {
+        (x + 12.0, Side::Right)
+    } else {
+        (x - 12.0, Side::Left)
+    };
+    let how = Type {
+        size: LABEL,
+        weight: Weight::Regular,
+        side,
+        ink: Ink::Text,
+    };
     pen.write_on_white(&note.label, (x, y - LABEL * 0.9), how)
 }
 
@@ -229,7 +320,7 @@ fn lines_of_marks(pen: &Pen<'_>, place: &Place, scene: &Scene) -> Result<(), Plo
 
 /// An arrow for each, and its words where they cover no others' and, if it can be, no mark.
 fn draw_bursts(pen: &Pen<'_>, place: &Place, scene: &Scene, bursts: &[Burst]) -> Result<(), PlotError> {
-    let marks: Vec<f64> = scene.marks.iter().map(|mark| place.x(mark.at)).collect();
+    let marks = mark_pixels(place, scene);
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for burst in bursts {
         let x = place.x(burst.at);
@@ -237,22 +328,23 @@ fn draw_bursts(pen: &Pen<'_>, place: &Place, scene: &Scene, bursts: &[Burst]) ->
         let width = pen.fonts().width(&burst.label, LABEL, Weight::Regular);
         let right = (x + 16.0, x + 16.0 + width);
         let left = (x - 16.0 - width, x - 16.0);
-        let fits = |words: &&(f64, f64)| {
-            words.0 > LEFT && words.1 < RIGHT && taken.iter().all(|other| words.1 < other.0 || words.0 > other.1)
-        };
-        let clear = |words: &&(f64, f64)| marks.iter().all(|mark| *mark < words.0 - 5.0 || *mark > words.1 + 5.0);
-        let sides = [right, left];
-        let Some(words) = sides.iter().filter(fits).find(clear).or_else(|| sides.iter().find(fits)) else {
+        let Some(words) = free_place(&[right, left], &taken, &marks) else {
             continue;
         };
-        taken.push(*words);
-        let how = Type { size: LABEL, weight: Weight::Regular, side: Side::Right, ink: burst.ink };
+        taken.push(words);
+        let how = Type {
+            size: LABEL,
+            weight: Weight::Regular,
+            side: Side::Right,
+            ink: burst.ink,
+        };
         pen.write_on_white(&burst.label, (words.0, place.top + 18.0), how)?;
     }
     Ok(())
 }
 
-fn draw_span(pen: &Pen<'_>, place: &Place, span: &Span, row: usize) -> Result<(), PlotError> {
+/// A line from end to end; its words in it if they fit, else on the side where they cover no mark.
+fn draw_span(pen: &Pen<'_>, place: &Place, scene: &Scene, span: &Span, row: usize) -> Result<(), PlotError> {
     let (left, right) = (place.x(span.from), place.x(span.to));
     let y = place.top + PLOT_HEIGHT * 0.42 + row as f64 * 34.0;
     pen.line((left, y), (right, y), 2.0, span.ink, Stroke::Solid)?;
@@ -260,13 +352,69 @@ fn draw_span(pen: &Pen<'_>, place: &Place, span: &Span, row: usize) -> Result<()
         pen.line((end, y - 7.0), (end, y + 7.0), 2.0, span.ink, Stroke::Solid)?;
     }
     let width = pen.fonts().width(&span.label, HEADING, Weight::Bold);
-    let (x, side) = if width + 60.0 <= right - left {
-        ((left + right) / 2.0, Side::Middle)
-    } else if right + width + 14.0 <= RIGHT {
-        (right + 14.0, Side::Right)
+    let gap = 14.0;
+    let behind = (right + gap, right + gap + width);
+    let before = (left - gap - width, left - gap);
+    let words = if width + 60.0 <= right - left {
+        ((left + right - width) / 2.0, (left + right + width) / 2.0)
     } else {
-        (left - 14.0, Side::Left)
+        free_place(&[behind, before], &[], &mark_pixels(place, scene)).unwrap_or(behind)
     };
-    let how = Type { size: HEADING, weight: Weight::Bold, side, ink: span.ink };
-    pen.write_on_white(&span.label, (x, y), how)
+    let how = Type {
+        size: HEADING,
+        weight: Weight::Bold,
+        side: Side::Right,
+        ink: span.ink,
+    };
+    pen.write_on_white(&span.label, (words.0, y), how)
+}
+
+fn mark_pixels(place: &Place, scene: &Scene) -> Vec<f64> {
+    scene.marks.iter().map(|mark| place.x(mark.at)).collect()
+}
+
+/// The first of the places (left and right end of words) that is in the panel, covers no words, and covers no mark;
+/// if there is none, the first that covers no words.
+fn free_place(places: &[(f64, f64)], words: &[(f64, f64)], marks: &[f64]) -> Option<(f64, f64)> {
+    let inside = |place: &&(f64, f64)| place.0 > LEFT && place.1 < RIGHT;
+    let apart = |place: &&(f64, f64)| words.iter().all(|other| place.1 < other.0 || place.0 > other.1);
+    let clear = |place: &&(f64, f64)| {
+        marks
+            .iter()
+            .all(|mark| *mark < place.0 - 5.0 || *mark > place.1 + 5.0)
+    };
+    let fitting: Vec<_> = places.iter().filter(inside).filter(apart).collect();
+    fitting
+        .iter()
+        .find(|place| clear(*place))
+        .or(fitting.first())
+        .map(|place| **place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_go_where_they_cover_nothing_else_where_they_cover_only_a_mark() {
+        let (right, left) = ((510.0, 700.0), (300.0, 490.0));
+        let sides = [right, left];
+        assert_eq!(free_place(&sides, &[], &[500.0]), Some(right));
+        assert_eq!(
+            free_place(&sides, &[], &[500.0, 520.0]),
+            Some(left),
+            "a mark in the way"
+        );
+        assert_eq!(
+            free_place(&sides, &[left], &[520.0]),
+            Some(right),
+            "words are worse than a mark"
+        );
+        assert_eq!(free_place(&sides, &[left, right], &[]), None);
+        assert_eq!(
+            free_place(&[(RIGHT - 5.0, RIGHT + 50.0), left], &[], &[]),
+            Some(left),
+            "outside"
+        );
+    }
 }

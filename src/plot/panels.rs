@@ -11,9 +11,9 @@ use crate::store::{Metric, NodeInfo};
 
 /// The TPS axis ends at this many times the offered rate: a backlog that is worked off at fifty times the rate would
 /// press the rate itself to the floor.
-const TPS_CEILING: f64 = 3.0;
+pub const TPS_CEILING: f64 = 3.0;
 /// The axis of reads ends at this many times the cap.
-const CAP_CEILING: f64 = 2.0;
+pub const CAP_CEILING: f64 = 2.0;
 /// Bursts closer than this share of the picture's time are one.
 const BURST_APART: f64 = 0.04;
 
@@ -22,9 +22,16 @@ const BURST_APART: f64 = 0.04;
 pub fn of_run(run: &Recorded<'_>, bucket: Option<f64>) -> Vec<Panel> {
     let mut panels = vec![tps(run, bucket)];
     let standbys: Vec<_> = run.run.standbys().collect();
-    panels.extend(standbys.iter().enumerate().map(|(place, node)| reads(run, node, place, bucket)));
+    panels.extend(
+        standbys
+            .iter()
+            .enumerate()
+            .map(|(place, node)| reads(run, node, place, bucket)),
+    );
     panels.push(lag(run, &standbys, bucket));
-    panels.extend(faulted(&standbys, &run.run.profile.fault.node).map(|(place, node)| totals(run, node, place, bucket)));
+    panels.extend(
+        faulted(&standbys, &run.run.profile.fault.node).map(|(place, node)| totals(run, node, place, bucket)),
+    );
     panels
 }
 
@@ -51,12 +58,7 @@ fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
         levels: vec![offered(rate)],
         notes: Vec::new(),
         spans: marks::hang_span(run, Ink::Text).into_iter().collect(),
-        curves: vec![Curve {
-            label: None,
-            ink: Ink::Primary,
-            shape: Shape::Steps,
-            series: raw.thinned(bucket),
-        }],
+        curves: alone(Ink::Primary, Shape::Steps, raw.thinned(bucket)),
     }
 }
 
@@ -67,7 +69,12 @@ pub fn catch_up(peak: f64) -> String {
 
 /// The rate pgbench is told to keep.
 pub fn offered(rate: f64) -> Level {
-    Level { at: rate, label: format!("offered {rate}/s"), ink: Ink::Muted, told: Told::InTheLegend }
+    Level {
+        at: rate,
+        label: format!("offered {rate}/s"),
+        ink: Ink::Muted,
+        told: Told::InTheLegend,
+    }
 }
 
 fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
@@ -80,15 +87,22 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
         None => ValueAxis::counts(highest(&[&standby, &beside])),
     };
     let mut levels: Vec<_> = cap.map(|cap| cap_level(cap, "cap")).into_iter().collect();
-    let primary_cap = primary.and_then(|primary| primary.read_iops_cap).map(|cap| cap as f64);
+    let primary_cap = primary
+        .and_then(|primary| primary.read_iops_cap)
+        .map(|cap| cap as f64);
     levels.extend(
         primary_cap
             .filter(|other| Some(*other) != cap && *other < axis.top)
-            .map(|other| Level { ink: Ink::Primary, ..cap_level(other, "primary's cap") }),
+            .map(|other| Level {
+                ink: Ink::Primary,
+                ..cap_level(other, "primary's cap")
+            }),
     );
     let mut bursts_here = Vec::new();
     for (series, ink) in [(&standby, Ink::Standby(place)), (&beside, Ink::Primary)] {
-        bursts_here.extend(bursts(run, series, axis.top, ink, &|peak| format!("peak {}/s", thousands(peak))));
+        bursts_here.extend(bursts(run, series, axis.top, ink, &|peak| {
+            format!("peak {}/s", thousands(peak))
+        }));
     }
     Panel {
         title: format!("{}: disk reads per second", node.name),
@@ -98,19 +112,37 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
         notes: Vec::new(),
         spans: Vec::new(),
         curves: drawn(vec![
-            (run.run.primary().to_owned(), Ink::Primary, Shape::Steps, beside.thinned(bucket)),
-            (node.name.clone(), Ink::Standby(place), Shape::Steps, standby.thinned(bucket)),
+            (
+                run.run.primary().to_owned(),
+                Ink::Primary,
+                Shape::Steps,
+                beside.thinned(bucket),
+            ),
+            (
+                node.name.clone(),
+                Ink::Standby(place),
+                Shape::Steps,
+                standby.thinned(bucket),
+            ),
         ]),
     }
 }
 
 /// A cap as a line with its value.
 pub fn cap_level(cap: f64, name: &str) -> Level {
-    Level { at: cap, label: format!("{name} {}/s", thousands(cap)), ink: Ink::Text, told: Told::AtTheLine }
+    Level {
+        at: cap,
+        label: format!("{name} {}/s", thousands(cap)),
+        ink: Ink::Text,
+        told: Told::AtTheLine,
+    }
 }
 
 fn lag(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) -> Panel {
-    let lags: Vec<_> = standbys.iter().map(|node| series(run, &node.name, &Metric::LagBytes)).collect();
+    let lags: Vec<_> = standbys
+        .iter()
+        .map(|node| series(run, &node.name, &Metric::LagBytes))
+        .collect();
     let note = lag_at_fault(run);
     let top = highest(&lags.iter().collect::<Vec<_>>()).max(note.as_ref().map_or(0.0, |note| note.value));
     let axis = ValueAxis::bytes(top);
@@ -122,7 +154,12 @@ fn lag(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) -> Panel
                 .zip(lags)
                 .enumerate()
                 .map(|(place, (node, lag))| {
-                    (node.name.clone(), Ink::Standby(place), Shape::Line, lag.thinned(bucket))
+                    (
+                        node.name.clone(),
+                        Ink::Standby(place),
+                        Shape::Line,
+                        lag.thinned(bucket),
+                    )
                 })
                 .collect(),
         ),
@@ -151,12 +188,20 @@ fn lag_at_fault(run: &Recorded<'_>) -> Option<Note> {
 /// The lag of the only standby. What it has received and not replayed is told apart where it is visibly less.
 fn lag_of_one(run: &Recorded<'_>, node: &NodeInfo, lag: &Series, bucket: Option<f64>) -> Vec<Curve> {
     let Some(received) = received(run, node).filter(|received| tells_apart(lag, received)) else {
-        let mut curves = drawn(vec![(String::new(), Ink::Standby(0), Shape::Area, lag.clone().thinned(bucket))]);
-        curves.iter_mut().for_each(|curve| curve.label = None);
-        return curves;
+        return alone(Ink::Standby(0), Shape::Area, lag.clone().thinned(bucket));
     };
-    let received = ("received, not replayed".to_owned(), Ink::Standby(0), Shape::Area, received.thinned(bucket));
-    let all = ("all that is not replayed".to_owned(), Ink::Standby(0), Shape::Line, lag.clone().thinned(bucket));
+    let received = (
+        "received, not replayed".to_owned(),
+        Ink::Standby(0),
+        Shape::Area,
+        received.thinned(bucket),
+    );
+    let all = (
+        "all that is not replayed".to_owned(),
+        Ink::Standby(0),
+        Shape::Line,
+        lag.clone().thinned(bucket),
+    );
     drawn(vec![received, all])
 }
 
@@ -173,12 +218,18 @@ fn received(run: &Recorded<'_>, node: &NodeInfo) -> Option<Series> {
 /// Is what was received ever less than the lag by enough to be seen.
 fn tells_apart(lag: &Series, received: &Series) -> bool {
     let top = lag.highest().unwrap_or(0.0);
-    let of = |series: &Series| series.samples().map(|sample| (sample.to, sample.mean)).collect::<Vec<_>>();
+    let of = |series: &Series| {
+        series
+            .samples()
+            .map(|sample| (sample.to, sample.mean))
+            .collect::<Vec<_>>()
+    };
     let received = of(received);
     let mut rest = received.iter().peekable();
     of(lag).iter().any(|(at, lag)| {
         while rest.next_if(|(t, _)| t < at).is_some() {}
-        rest.peek().is_some_and(|(t, received)| t == at && lag - received > top * 0.03)
+        rest.peek()
+            .is_some_and(|(t, received)| t == at && lag - received > top * 0.03)
     })
 }
 
@@ -186,14 +237,24 @@ fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>
     let counters = [
         ("blocks prefetched", Ink::Prefetched, Metric::prefetched()),
         ("disk reads", Ink::Standby(place), Metric::ReadsTotal),
-        ("the startup process's own reads", Ink::StartupReads, Metric::StartupReadsTotal),
+        (
+            "the startup process's own reads",
+            Ink::StartupReads,
+            Metric::StartupReadsTotal,
+        ),
     ];
     let counters: Vec<_> = counters
         .into_iter()
         .map(|(name, ink, metric)| (name, ink, series(run, &node.name, &metric).since_first()))
         .collect();
-    let axis = ValueAxis::counts(highest(&counters.iter().map(|(_, _, series)| series).collect::<Vec<_>>()));
-    let unit = if axis.unit.is_empty() { String::new() } else { format!(", {}", axis.unit) };
+    let axis = ValueAxis::counts(highest(
+        &counters.iter().map(|(_, _, series)| series).collect::<Vec<_>>(),
+    ));
+    let unit = if axis.unit.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", axis.unit)
+    };
     Panel {
         title: format!("{}: totals since the start{unit}", node.name),
         axis,
@@ -206,7 +267,12 @@ fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>
                 .into_iter()
                 .map(|(name, ink, series)| {
                     let total = thousands(series.last().unwrap_or_default());
-                    (format!("{name} {total}"), ink, Shape::Line, series.thinned(bucket))
+                    (
+                        format!("{name} {total}"),
+                        ink,
+                        Shape::Line,
+                        series.thinned(bucket),
+                    )
                 })
                 .collect(),
         ),
@@ -218,13 +284,32 @@ fn drawn(curves: Vec<(String, Ink, Shape, Series)>) -> Vec<Curve> {
     curves
         .into_iter()
         .filter(|(_, _, _, series)| !series.is_empty())
-        .map(|(label, ink, shape, series)| Curve { label: Some(label), ink, shape, series })
+        .map(|(label, ink, shape, series)| Curve {
+            label: Some(label),
+            ink,
+            shape,
+            series,
+        })
         .collect()
+}
+
+/// The only curve of a panel, which the panel's title names; none when there is nothing to draw.
+fn alone(ink: Ink, shape: Shape, series: Series) -> Vec<Curve> {
+    let curve = Curve {
+        label: None,
+        ink,
+        shape,
+        series,
+    };
+    Vec::from_iter((!curve.series.is_empty()).then_some(curve))
 }
 
 /// The highest value of all, zero when there is none.
 pub fn highest(series: &[&Series]) -> f64 {
-    series.iter().filter_map(|series| series.highest()).fold(0.0, f64::max)
+    series
+        .iter()
+        .filter_map(|series| series.highest())
+        .fold(0.0, f64::max)
 }
 
 /// An axis up to the highest value, but not beyond `ceiling` by more than half.
@@ -232,10 +317,14 @@ pub fn clipped_axis(series: &[&Series], ceiling: f64) -> ValueAxis {
     clipped_axis_from(series, 0.0, ceiling)
 }
 
-/// The same with room for `least`.
+/// The same with room for `least`. A ceiling of zero is none.
 pub fn clipped_axis_from(series: &[&Series], least: f64, ceiling: f64) -> ValueAxis {
     let highest = highest(series).max(least);
-    ValueAxis::counts(if highest > ceiling * 1.5 { ceiling } else { highest })
+    ValueAxis::counts(if ceiling > 0.0 && highest > ceiling * 1.5 {
+        ceiling
+    } else {
+        highest
+    })
 }
 
 /// Where a series is beyond `top`: one burst for what lies close together, at its peak.
@@ -252,6 +341,10 @@ pub fn bursts(
     beyond
         .chunk_by(|a, b| b.to - a.to < apart)
         .filter_map(|burst| burst.iter().max_by(|a, b| a.high.total_cmp(&b.high)))
-        .map(|peak| Burst { at: (peak.from + peak.to) / 2.0, label: words(peak.high), ink })
+        .map(|peak| Burst {
+            at: (peak.from + peak.to) / 2.0,
+            label: words(peak.high),
+            ink,
+        })
         .collect()
 }

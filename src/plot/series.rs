@@ -123,7 +123,10 @@ fn merged(samples: &[Sample]) -> Option<Sample> {
         to: last.to,
         low: samples.iter().map(|sample| sample.low).fold(first.low, f64::min),
         mean: sum / samples.len() as f64,
-        high: samples.iter().map(|sample| sample.high).fold(first.high, f64::max),
+        high: samples
+            .iter()
+            .map(|sample| sample.high)
+            .fold(first.high, f64::max),
     })
 }
 
@@ -133,7 +136,12 @@ mod tests {
     use super::*;
 
     fn series(values: &[Option<f64>]) -> Series {
-        Series::metric(&timeline_of("primary", &Metric::Tps, values), 0.0, "primary", &Metric::Tps)
+        Series::metric(
+            &timeline_of("primary", &Metric::Tps, values),
+            0.0,
+            "primary",
+            &Metric::Tps,
+        )
     }
 
     fn means(series: &Series) -> Vec<Vec<f64>> {

@@ -52,7 +52,11 @@ impl Fonts {
     /// The largest size from `largest` down to `smallest` at which `text` is at most `room` wide.
     pub fn fitting(&self, text: &str, weight: Weight, room: f64, largest: f64, smallest: f64) -> f64 {
         let width = self.width(text, largest, weight);
-        if width <= room { largest } else { (largest * room / width).max(smallest) }
+        if width <= room {
+            largest
+        } else {
+            (largest * room / width).max(smallest)
+        }
     }
 
     /// `text`, or as much of its begin as fits in `room`, with an ellipsis.
@@ -78,7 +82,11 @@ impl Fonts {
             if let Some(outline) = font.outline_glyph(glyph) {
                 let bounds = outline.px_bounds();
                 outline.draw(|x, y, coverage| {
-                    paint(bounds.min.x as i32 + x as i32, bounds.min.y as i32 + y as i32, coverage);
+                    paint(
+                        bounds.min.x as i32 + x as i32,
+                        bounds.min.y as i32 + y as i32,
+                        coverage,
+                    );
                 });
             }
         });

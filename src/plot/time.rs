@@ -26,8 +26,8 @@ pub struct TimeAxis {
 
 /// Steps between ticks that people count in, seconds.
 const STEPS: [f64; 18] = [
-    1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10800.0, 21600.0,
-    43200.0, 86400.0,
+    1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10800.0,
+    21600.0, 43200.0, 86400.0,
 ];
 /// The most ticks there is room for.
 const TICKS: f64 = 11.0;
@@ -48,13 +48,21 @@ impl TimeAxis {
         };
         let ticks = ((from / step).ceil() as i64..=(to / step).floor() as i64)
             .map(|tick| tick as f64 * step)
-            .map(|at| Tick { at, label: format!("{:.0}", at / size).replace('-', "\u{2212}") })
+            .map(|at| Tick {
+                at,
+                label: format!("{:.0}", at / size).replace('-', "\u{2212}"),
+            })
             .collect();
         let since = match origin {
             Origin::Fault => "the fault",
             Origin::Start => "the start",
         };
-        Self { from, to, ticks, title: format!("{unit} since {since}") }
+        Self {
+            from,
+            to,
+            ticks,
+            title: format!("{unit} since {since}"),
+        }
     }
 
     /// Its length in seconds.
@@ -92,7 +100,10 @@ mod tests {
 
     fn labels(from: f64, to: f64) -> (Vec<String>, String) {
         let axis = TimeAxis::new(from, to, Origin::Fault);
-        (axis.ticks.into_iter().map(|tick| tick.label).collect(), axis.title)
+        (
+            axis.ticks.into_iter().map(|tick| tick.label).collect(),
+            axis.title,
+        )
     }
 
     #[test]

@@ -46,7 +46,8 @@ fn title(run: &Recorded<'_>) -> String {
         (Verdict::Inconclusive, _) | (_, None) => run.summary.verdict.to_string(),
         (verdict, Some(words)) => format!("{verdict}, {words}"),
     };
-    format!("{}, {}: {outcome}", info.profile_name, arm_name(info))
+    let uncapped = if info.capped { "" } else { ", UNCAPPED" };
+    format!("{}, {}{uncapped}: {outcome}", info.profile_name, arm_name(info))
 }
 
 /// `recovery_prefetch=try`
@@ -55,10 +56,13 @@ pub fn arm_name(info: &RunInfo) -> String {
 }
 
 fn subtitles(run: &Recorded<'_>) -> Vec<Words> {
-    let mut lines = vec![Words { text: setup(run.run), ink: Ink::Muted }];
+    let mut lines = vec![Words {
+        text: setup(run.run),
+        ink: Ink::Muted,
+    }];
     if !run.run.capped {
         lines.push(Words {
-            text: "UNCAPPED: the disks had no limit, so this run shows neither a stall nor its absence".to_owned(),
+            text: "The disks had no limit: this run can show neither a stall nor its absence.".to_owned(),
             ink: Ink::Alarm,
         });
     }
@@ -82,7 +86,13 @@ pub fn setup(info: &RunInfo) -> String {
     ];
     let caps: Vec<_> = info
         .standbys()
-        .filter_map(|node| Some(format!("{} capped at {} reads/s", node.name, thousands(node.read_iops_cap? as f64))))
+        .filter_map(|node| {
+            Some(format!(
+                "{} capped at {} reads/s",
+                node.name,
+                thousands(node.read_iops_cap? as f64)
+            ))
+        })
         .collect();
     parts.extend(caps);
     parts.join(" \u{b7} ")
