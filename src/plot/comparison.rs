@@ -4,10 +4,10 @@ use super::Recorded;
 use super::axis::ValueAxis;
 use super::marks;
 use super::panels::{
-    CAP_CEILING, TPS_CEILING, bursts, cap_level, catch_up, clipped_axis, clipped_axis_from, faulted, highest,
-    offered, series,
+    CAP_CEILING, TPS_CEILING, TPS_FLOOR, bursts, cap_level, catch_up, clipped_axis, faulted, highest,
+    offered, peak, series,
 };
-use super::scene::{Curve, Mark, Panel, Scene, Shape, Stroke, Words};
+use super::scene::{Burst, Curve, Mark, Panel, Scene, Shape, Stroke, Words};
 use super::series::Series;
 use super::style::Ink;
 use super::time::{Origin, TimeAxis};
@@ -102,16 +102,15 @@ fn tps(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
         .collect();
     let mut rates: Vec<_> = arms.iter().map(|arm| arm.run.profile.workload.rate_tps).collect();
     rates.dedup();
-    let ceiling = TPS_CEILING * rates.iter().copied().fold(0.0, f64::max);
-    let axis = clipped_axis(&raw.iter().collect::<Vec<_>>(), ceiling);
+    let rate = rates.iter().copied().fold(0.0, f64::max);
+    let axis = clipped_axis(
+        &raw.iter().collect::<Vec<_>>(),
+        rate * TPS_FLOOR,
+        rate * TPS_CEILING,
+    );
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
-        bursts: arms
-            .iter()
-            .zip(&raw)
-            .enumerate()
-            .flat_map(|(place, (arm, raw))| bursts(arm, raw, axis.top, Ink::Arm(place), &catch_up))
-            .collect(),
+        bursts: bursts_of_arms(arms, &raw, axis.top, &catch_up),
         axis,
         levels: rates.into_iter().map(offered).collect(),
         notes: Vec::new(),
@@ -135,18 +134,30 @@ fn reads(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     caps.sort_by(f64::total_cmp);
     caps.dedup();
     let all = raw.iter().collect::<Vec<_>>();
+    let axis = match caps.last() {
+        Some(cap) => clipped_axis(&all, *cap, cap * CAP_CEILING),
+        None => ValueAxis::counts(highest(&all)),
+    };
     Panel {
         title: "Standby: disk reads per second".to_owned(),
-        axis: match caps.last() {
-            Some(cap) => clipped_axis_from(&all, *cap, cap * CAP_CEILING),
-            None => ValueAxis::counts(highest(&all)),
-        },
+        bursts: bursts_of_arms(arms, &raw, axis.top, &peak),
+        axis,
         levels: caps.into_iter().map(|cap| cap_level(cap, "cap")).collect(),
         notes: Vec::new(),
-        bursts: Vec::new(),
         spans: Vec::new(),
         curves: curves(raw, Shape::Steps, bucket),
     }
+}
+
+fn bursts_of_arms(
+    arms: &[Recorded<'_>],
+    raw: &[Series],
+    top: f64,
+    words: &dyn Fn(f64) -> String,
+) -> Vec<Burst> {
+    let arms = arms.iter().zip(raw).enumerate();
+    arms.flat_map(|(place, (arm, raw))| bursts(arm, raw, top, Ink::Arm(place), words))
+        .collect()
 }
 
 fn lag(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {

@@ -2,7 +2,8 @@
 
 use super::PlotError;
 use super::panel::{Place, panel};
-use super::pen::{Pen, Picture, Side, Type};
+use super::pen::{Pen, Side, Type};
+use super::picture::Picture;
 use super::scene::{Mark, PhaseSpan, Scene, Words};
 use super::style::{FOOTER, HEADING, Ink, LABEL, LEFT, RIGHT, TITLE, WIDTH};
 use super::text::{Fonts, Weight};
@@ -86,7 +87,7 @@ fn subtitle(pen: &Pen<'_>, words: &Words, y: f64) -> Result<(), PlotError> {
     } else {
         Weight::Regular
     };
-    let size = pen.fonts().fitting(&words.text, weight, ROOM, HEADING, FOOTER);
+    let size = pen.fonts().fitting(&words.text, weight, ROOM, HEADING, LABEL);
     let text = pen.fonts().shortened(&words.text, size, weight, ROOM);
     let how = Type {
         size,

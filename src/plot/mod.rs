@@ -1,21 +1,24 @@
 //! Pictures of a run, drawn from its files alone.
 //!
 //! What is drawn is a scene, a value built from the files (`timeline`, `comparison`) and tested as such. Drawing it is
-//! separate (`draw`, `panel`, `pen`) and knows nothing of runs.
+//! separate (`draw`, `panel`, `words`, `pen`) and knows nothing of runs.
 
 mod axis;
 mod comparison;
 mod draw;
+mod lag;
 mod marks;
 mod panel;
 mod panels;
 mod pen;
+mod picture;
 mod scene;
 mod series;
 mod style;
 mod text;
 mod time;
 mod timeline;
+mod words;
 
 #[cfg(test)]
 mod testing;

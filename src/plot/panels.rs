@@ -1,17 +1,19 @@
 //! The panels of one run.
 
 use super::Recorded;
-use super::axis::{ValueAxis, bytes, thousands};
+use super::axis::{ValueAxis, thousands};
+use super::lag;
 use super::marks;
-use super::scene::{Burst, Curve, Level, Note, Panel, Shape, Told};
+use super::scene::{Burst, Curve, Level, Panel, Shape, Told};
 use super::series::Series;
 use super::style::Ink;
-use super::time::Origin;
 use crate::store::{Metric, NodeInfo};
 
 /// The TPS axis ends at this many times the offered rate: a backlog that is worked off at fifty times the rate would
 /// press the rate itself to the floor.
 pub const TPS_CEILING: f64 = 3.0;
+/// It reaches at least this many times the offered rate, so that the words of a hang stand clear of it.
+pub const TPS_FLOOR: f64 = 2.0;
 /// The axis of reads ends at this many times the cap.
 pub const CAP_CEILING: f64 = 2.0;
 /// Bursts closer than this share of the picture's time are one.
@@ -28,7 +30,7 @@ pub fn of_run(run: &Recorded<'_>, bucket: Option<f64>) -> Vec<Panel> {
             .enumerate()
             .map(|(place, node)| reads(run, node, place, bucket)),
     );
-    panels.push(lag(run, &standbys, bucket));
+    panels.push(lag::panel(run, &standbys, bucket));
     panels.extend(
         faulted(&standbys, &run.run.profile.fault.node).map(|(place, node)| totals(run, node, place, bucket)),
     );
@@ -50,7 +52,7 @@ pub fn series(run: &Recorded<'_>, node: &str, metric: &Metric) -> Series {
 fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
     let raw = series(run, run.run.primary(), &Metric::Tps);
     let rate = run.run.profile.workload.rate_tps;
-    let axis = clipped_axis(&[&raw], rate * TPS_CEILING);
+    let axis = clipped_axis(&[&raw], rate * TPS_FLOOR, rate * TPS_CEILING);
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
         bursts: bursts(run, &raw, axis.top, Ink::Primary, &catch_up),
@@ -65,6 +67,11 @@ fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
 /// pgbench works off the backlog of its rate limit as fast as it can: a burst, not a result.
 pub fn catch_up(peak: f64) -> String {
     format!("catch-up: {}/s", thousands(peak))
+}
+
+/// `peak 1,900/s`
+pub fn peak(peak: f64) -> String {
+    format!("peak {}/s", thousands(peak))
 }
 
 /// The rate pgbench is told to keep.
@@ -83,7 +90,7 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
     let standby = series(run, &node.name, &Metric::ReadIops);
     let beside = series(run, run.run.primary(), &Metric::ReadIops);
     let axis = match cap {
-        Some(cap) => clipped_axis_from(&[&standby, &beside], cap, cap * CAP_CEILING),
+        Some(cap) => clipped_axis(&[&standby, &beside], cap, cap * CAP_CEILING),
         None => ValueAxis::counts(highest(&[&standby, &beside])),
     };
     let mut levels: Vec<_> = cap.map(|cap| cap_level(cap, "cap")).into_iter().collect();
@@ -100,9 +107,7 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
     );
     let mut bursts_here = Vec::new();
     for (series, ink) in [(&standby, Ink::Standby(place)), (&beside, Ink::Primary)] {
-        bursts_here.extend(bursts(run, series, axis.top, ink, &|peak| {
-            format!("peak {}/s", thousands(peak))
-        }));
+        bursts_here.extend(bursts(run, series, axis.top, ink, &peak));
     }
     Panel {
         title: format!("{}: disk reads per second", node.name),
@@ -136,101 +141,6 @@ pub fn cap_level(cap: f64, name: &str) -> Level {
         ink: Ink::Text,
         told: Told::AtTheLine,
     }
-}
-
-fn lag(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) -> Panel {
-    let lags: Vec<_> = standbys
-        .iter()
-        .map(|node| series(run, &node.name, &Metric::LagBytes))
-        .collect();
-    let note = lag_at_fault(run);
-    let top = highest(&lags.iter().collect::<Vec<_>>()).max(note.as_ref().map_or(0.0, |note| note.value));
-    let axis = ValueAxis::bytes(top);
-    let curves = match (standbys, lags.as_slice()) {
-        ([node], [lag]) => lag_of_one(run, node, lag, bucket),
-        _ => drawn(
-            standbys
-                .iter()
-                .zip(lags)
-                .enumerate()
-                .map(|(place, (node, lag))| {
-                    (
-                        node.name.clone(),
-                        Ink::Standby(place),
-                        Shape::Line,
-                        lag.thinned(bucket),
-                    )
-                })
-                .collect(),
-        ),
-    };
-    Panel {
-        title: format!("Lag: WAL of the primary not replayed, {}", axis.unit),
-        axis,
-        levels: Vec::new(),
-        notes: note.into_iter().filter(|_| !curves.is_empty()).collect(),
-        bursts: Vec::new(),
-        spans: Vec::new(),
-        curves,
-    }
-}
-
-/// The backlog that decides how long the standby is away.
-fn lag_at_fault(run: &Recorded<'_>) -> Option<Note> {
-    let value = run.summary.lag_at_fault_bytes? as f64;
-    (marks::origin(run).0 == Origin::Fault).then(|| Note {
-        at: 0.0,
-        value,
-        label: format!("{} at the fault", bytes(value)),
-    })
-}
-
-/// The lag of the only standby. What it has received and not replayed is told apart where it is visibly less.
-fn lag_of_one(run: &Recorded<'_>, node: &NodeInfo, lag: &Series, bucket: Option<f64>) -> Vec<Curve> {
-    let Some(received) = received(run, node).filter(|received| tells_apart(lag, received)) else {
-        return alone(Ink::Standby(0), Shape::Area, lag.clone().thinned(bucket));
-    };
-    let received = (
-        "received, not replayed".to_owned(),
-        Ink::Standby(0),
-        Shape::Area,
-        received.thinned(bucket),
-    );
-    let all = (
-        "all that is not replayed".to_owned(),
-        Ink::Standby(0),
-        Shape::Line,
-        lag.clone().thinned(bucket),
-    );
-    drawn(vec![received, all])
-}
-
-/// WAL the standby has and has not replayed: what it works off without its primary.
-fn received(run: &Recorded<'_>, node: &NodeInfo) -> Option<Series> {
-    let (_, origin) = marks::origin(run);
-    let series = Series::of(run.timeline, origin, |row| {
-        let received = row.number(&node.name, &Metric::ReceiveLsn)?;
-        Some((received - row.number(&node.name, &Metric::ReplayLsn)?).max(0.0))
-    });
-    (!series.is_empty()).then_some(series)
-}
-
-/// Is what was received ever less than the lag by enough to be seen.
-fn tells_apart(lag: &Series, received: &Series) -> bool {
-    let top = lag.highest().unwrap_or(0.0);
-    let of = |series: &Series| {
-        series
-            .samples()
-            .map(|sample| (sample.to, sample.mean))
-            .collect::<Vec<_>>()
-    };
-    let received = of(received);
-    let mut rest = received.iter().peekable();
-    of(lag).iter().any(|(at, lag)| {
-        while rest.next_if(|(t, _)| t < at).is_some() {}
-        rest.peek()
-            .is_some_and(|(t, received)| t == at && lag - received > top * 0.03)
-    })
 }
 
 fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
@@ -280,7 +190,7 @@ fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>
 }
 
 /// The curves that have something to draw.
-fn drawn(curves: Vec<(String, Ink, Shape, Series)>) -> Vec<Curve> {
+pub fn drawn(curves: Vec<(String, Ink, Shape, Series)>) -> Vec<Curve> {
     curves
         .into_iter()
         .filter(|(_, _, _, series)| !series.is_empty())
@@ -294,7 +204,7 @@ fn drawn(curves: Vec<(String, Ink, Shape, Series)>) -> Vec<Curve> {
 }
 
 /// The only curve of a panel, which the panel's title names; none when there is nothing to draw.
-fn alone(ink: Ink, shape: Shape, series: Series) -> Vec<Curve> {
+pub fn alone(ink: Ink, shape: Shape, series: Series) -> Vec<Curve> {
     let curve = Curve {
         label: None,
         ink,
@@ -312,13 +222,9 @@ pub fn highest(series: &[&Series]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// An axis up to the highest value, but not beyond `ceiling` by more than half.
-pub fn clipped_axis(series: &[&Series], ceiling: f64) -> ValueAxis {
-    clipped_axis_from(series, 0.0, ceiling)
-}
-
-/// The same with room for `least`. A ceiling of zero is none.
-pub fn clipped_axis_from(series: &[&Series], least: f64, ceiling: f64) -> ValueAxis {
+/// An axis with room for `least` and for the highest value, unless that is beyond `ceiling` by more than half; a
+/// ceiling of zero is none.
+pub fn clipped_axis(series: &[&Series], least: f64, ceiling: f64) -> ValueAxis {
     let highest = highest(series).max(least);
     ValueAxis::counts(if ceiling > 0.0 && highest > ceiling * 1.5 {
         ceiling

@@ -1,11 +1,4 @@
-//! Shapes and words on pixels: the one place that knows plotters and PNG.
-//!
-//! A picture is drawn in bands from the top, each at twice its size and then averaged down: the lines are smooth,
-//! and no more than one band is ever in memory at that size.
-
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
+//! Shapes and words on pixels: the one place that knows plotters.
 
 use plotters::backend::BitMapBackend;
 use plotters::coord::Shift;
@@ -18,102 +11,10 @@ use super::scene::Stroke;
 use super::style::{Ink, WIDTH};
 use super::text::{Fonts, Weight};
 
-/// How many times larger a band is drawn than it ends up; [`append_averaged`] is written for two.
-const OVERSAMPLING: u32 = 2;
+/// How many times larger everything is drawn than it ends up.
+pub const OVERSAMPLING: u32 = 2;
 /// Length of a dash and of the gap behind it, pixels.
 const DASH: (f64, f64) = (9.0, 6.0);
-
-/// A picture, from the top down to where it has been drawn.
-#[derive(Debug)]
-pub struct Picture {
-    fonts: Fonts,
-    pixels: Vec<u8>,
-}
-
-impl Picture {
-    /// An empty picture.
-    #[must_use]
-    pub fn new(fonts: Fonts) -> Self {
-        Self {
-            fonts,
-            pixels: Vec::new(),
-        }
-    }
-
-    /// The fonts it is drawn with, to measure words.
-    #[must_use]
-    pub fn fonts(&self) -> &Fonts {
-        &self.fonts
-    }
-
-    /// Adds a white band of this height below what is there, and draws on it.
-    ///
-    /// # Errors
-    /// When drawing fails.
-    pub fn band(
-        &mut self,
-        height: u32,
-        draw: impl FnOnce(&Pen<'_>) -> Result<(), PlotError>,
-    ) -> Result<(), PlotError> {
-        let size = (WIDTH * OVERSAMPLING, height * OVERSAMPLING);
-        let mut large = vec![u8::MAX; size.0 as usize * size.1 as usize * 3];
-        let backend = BitMapBackend::with_buffer_and_format(&mut large, size).map_err(PlotError::canvas)?;
-        draw(&Pen {
-            area: backend.into_drawing_area(),
-            fonts: &self.fonts,
-        })?;
-        append_averaged(&mut self.pixels, &large);
-        Ok(())
-    }
-
-    /// Height so far, pixels.
-    #[must_use]
-    pub fn height(&self) -> u32 {
-        (self.pixels.len() / (WIDTH as usize * 3)) as u32
-    }
-
-    /// Writes it as PNG.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
-        let file = File::create(path).map_err(|source| PlotError::Create {
-            path: path.to_owned(),
-            source,
-        })?;
-        let encode = || {
-            let mut encoder = png::Encoder::new(BufWriter::new(file), WIDTH, self.height());
-            encoder.set_color(png::ColorType::Rgb);
-            encoder.set_depth(png::BitDepth::Eight);
-            // Flat colours: filters cost time and gain nothing.
-            encoder.set_filter(png::Filter::NoFilter);
-            let mut writer = encoder.write_header()?;
-            writer.write_image_data(&self.pixels)?;
-            writer.finish()
-        };
-        encode().map_err(|source| PlotError::Encode {
-            path: path.to_owned(),
-            source,
-        })
-    }
-}
-
-/// The mean of every square of two by two pixels, row by row.
-fn append_averaged(pixels: &mut Vec<u8>, large: &[u8]) {
-    let stride = (WIDTH * OVERSAMPLING) as usize * 3;
-    for rows in large.chunks_exact(stride * 2) {
-        let (upper, lower) = rows.split_at(stride);
-        for (upper, lower) in upper.chunks_exact(6).zip(lower.chunks_exact(6)) {
-            if let ([a, b, c, d, e, f], [g, h, i, j, k, l]) = (upper, lower) {
-                pixels.extend_from_slice(&[mean(*a, *d, *g, *j), mean(*b, *e, *h, *k), mean(*c, *f, *i, *l)]);
-            }
-        }
-    }
-}
-
-fn mean(a: u8, b: u8, c: u8, d: u8) -> u8 {
-    ((u16::from(a) + u16::from(b) + u16::from(c) + u16::from(d)) / 4) as u8
-}
 
 /// Where words stand in relation to their point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +46,20 @@ pub struct Pen<'a> {
     fonts: &'a Fonts,
 }
 
-impl Pen<'_> {
+impl<'a> Pen<'a> {
+    /// A pen on a band of this height; `large` holds its pixels, `OVERSAMPLING` times as wide and as high.
+    ///
+    /// # Errors
+    /// When `large` is too small.
+    pub fn on(large: &'a mut [u8], height: u32, fonts: &'a Fonts) -> Result<Self, PlotError> {
+        let size = (WIDTH * OVERSAMPLING, height * OVERSAMPLING);
+        let backend = BitMapBackend::with_buffer_and_format(large, size).map_err(PlotError::canvas)?;
+        Ok(Self {
+            area: backend.into_drawing_area(),
+            fonts,
+        })
+    }
+
     /// The fonts, to measure words.
     pub fn fonts(&self) -> &Fonts {
         self.fonts
@@ -260,51 +174,43 @@ impl Pen<'_> {
         })
     }
 
-    /// Writes `text` with its middle at the height of `at`; returns its left and right end.
-    pub fn write(&self, text: &str, at: (f64, f64), how: Type) -> Result<(f64, f64), PlotError> {
+    /// The left and right end of `text` where it stands.
+    fn ends(&self, text: &str, x: f64, how: Type) -> (f64, f64) {
         let width = self.fonts.width(text, how.size, how.weight);
         let left = match how.side {
-            Side::Right => at.0,
-            Side::Middle => at.0 - width / 2.0,
-            Side::Left => at.0 - width,
+            Side::Right => x,
+            Side::Middle => x - width / 2.0,
+            Side::Left => x - width,
         };
+        (left, left + width)
+    }
+
+    /// Writes `text` with its middle at the height of `at`; returns its left and right end.
+    pub fn write(&self, text: &str, at: (f64, f64), how: Type) -> Result<(f64, f64), PlotError> {
+        let ends = self.ends(text, at.0, how);
         // Capitals are 0.73 em high, so this centres them.
-        let (x, baseline) = large((left, at.1 + how.size * 0.365));
+        let (x, baseline) = large((ends.0, at.1 + how.size * 0.365));
         let colour = how.ink.colour();
+        let size = how.size * f64::from(OVERSAMPLING);
         let mut result = Ok(());
-        self.fonts.pixels(
-            text,
-            how.size * f64::from(OVERSAMPLING),
-            how.weight,
-            |dx, dy, coverage| {
-                if result.is_ok() && coverage > 0.0 {
-                    let pixel = colour.mix(f64::from(coverage.min(1.0)));
-                    result = self
-                        .area
-                        .draw_pixel((x + dx, baseline + dy), &pixel)
-                        .map_err(PlotError::canvas);
-                }
-            },
-        );
-        result.map(|()| (left, left + width))
+        self.fonts.pixels(text, size, how.weight, |dx, dy, coverage| {
+            if result.is_ok() && coverage > 0.0 {
+                let pixel = colour.mix(f64::from(coverage.min(1.0)));
+                result = self
+                    .area
+                    .draw_pixel((x + dx, baseline + dy), &pixel)
+                    .map_err(PlotError::canvas);
+            }
+        });
+        result.map(|()| ends)
     }
 
     /// The same on a patch of white, where words stand in the midst of curves.
     pub fn write_on_white(&self, text: &str, at: (f64, f64), how: Type) -> Result<(), PlotError> {
-        let width = self.fonts.width(text, how.size, how.weight);
-        let left = match how.side {
-            Side::Right => at.0,
-            Side::Middle => at.0 - width / 2.0,
-            Side::Left => at.0 - width,
-        };
+        let (left, right) = self.ends(text, at.0, how);
         let (pad, half) = (5.0, how.size * 0.62);
         let white = RGBColor(255, 255, 255);
-        self.fill_with(
-            (left - pad, at.1 - half),
-            (left + width + pad, at.1 + half),
-            white,
-            0.88,
-        )?;
+        self.fill_with((left - pad, at.1 - half), (right + pad, at.1 + half), white, 0.88)?;
         self.write(text, at, how).map(|_| ())
     }
 

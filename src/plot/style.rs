@@ -67,8 +67,8 @@ impl Ink {
             Self::Hang => RGBColor(254, 247, 212),
             Self::Alarm => RGBColor(190, 50, 0),
             Self::Primary => BLUE,
-            Self::Prefetched => PURPLE,
-            Self::Standby(place) => cycle(&[VERMILLION, GREEN, ORANGE, SKY], place),
+            Self::Prefetched => SKY,
+            Self::Standby(place) => cycle(&[VERMILLION, GREEN, PURPLE, ORANGE], place),
             Self::Arm(place) => cycle(&[VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY], place),
         }
     }

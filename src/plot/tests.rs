@@ -160,6 +160,11 @@ fn each_standby_has_a_panel_of_its_own() {
         ]
     );
     assert_eq!(legend(&scene.panels[3]), ["standby_1", "standby_2"]);
+    let setup = &scene.subtitles[0].text;
+    assert!(
+        setup.ends_with("2 standbys, each capped at 200 reads/s"),
+        "{setup}"
+    );
     let two = drawn_run("quick-two", &files);
     assert!(two.size.1 > one.size.1 + 200);
     drawn_run(
@@ -268,6 +273,35 @@ fn a_hang_that_did_not_end_is_a_lower_bound() {
     assert_eq!(labels(&scene)[1..], ["deadline +70 s"]);
     assert_eq!(scene.hang, Some((0.0, 70.0)));
     drawn_run("deadline", &files);
+}
+
+#[test]
+fn each_moment_is_the_one_that_ended_the_hang_at_the_node_that_was_broken() {
+    let mut files = made_up(QUICK, &["standby_1", "standby_2"]);
+    let of = |kind, t_s, node: &str| Event {
+        t_s,
+        kind,
+        node: Some(node.to_owned()),
+        ..outage().events[0].clone()
+    };
+    files.events.splice(
+        0..0,
+        [
+            of(EventKind::Deadline, QUICK.fault - 5.0, "standby_2"),
+            of(EventKind::CommitsAgain, QUICK.fault - 20.0, "primary"),
+            of(EventKind::StreamingAgain, QUICK.fault + 1.0, "standby_2"),
+        ],
+    );
+    let scene = timeline::scene(&files.recorded());
+    assert_eq!(
+        labels(&scene),
+        [
+            "fault: walreceiver killed 17:50:50 UTC",
+            "commits again +88 s",
+            "streaming again +89 s",
+            "deadline \u{2212}5 s",
+        ]
+    );
 }
 
 #[test]

@@ -76,10 +76,12 @@ impl TimeAxis {
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round().max(0.0) as u64;
+    if seconds < 9.95 {
+        return format!("{:.1} s", seconds.max(0.0)).replace(".0 s", " s");
+    }
     match whole {
-        _ if seconds < 9.95 => format!("{:.1} s", seconds.max(0.0)).replace(".0 s", " s"),
         ..120 => format!("{whole} s"),
-        ..7200 => in_two(whole / 60, "min", whole % 60, "s"),
+        120..7200 => in_two(whole / 60, "min", whole % 60, "s"),
         _ => {
             let minutes = (whole + 30) / 60;
             in_two(minutes / 60, "h", minutes % 60, "min")

@@ -84,18 +84,26 @@ pub fn setup(info: &RunInfo) -> String {
         format!("scale {}", workload.scale),
         format!("{} TPS offered", workload.rate_tps),
     ];
-    let caps: Vec<_> = info
-        .standbys()
-        .filter_map(|node| {
-            Some(format!(
-                "{} capped at {} reads/s",
-                node.name,
-                thousands(node.read_iops_cap? as f64)
-            ))
-        })
-        .collect();
-    parts.extend(caps);
+    parts.extend(caps(info));
     parts.join(" \u{b7} ")
+}
+
+/// The caps of the standbys, once where they are all the same.
+fn caps(info: &RunInfo) -> Vec<String> {
+    let capped: Vec<_> = info
+        .standbys()
+        .filter_map(|node| Some((node.name.as_str(), node.read_iops_cap?)))
+        .collect();
+    let per_second = |cap: u64| format!("capped at {} reads/s", thousands(cap as f64));
+    match capped.as_slice() {
+        [(_, first), _, ..] if capped.iter().all(|(_, cap)| cap == first) => {
+            vec![format!("{} standbys, each {}", capped.len(), per_second(*first))]
+        }
+        _ => capped
+            .iter()
+            .map(|(name, cap)| format!("{name} {}", per_second(*cap)))
+            .collect(),
+    }
 }
 
 /// The lab, the run and the machine.
