@@ -9,6 +9,7 @@ mod fake;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;
+pub mod plot;
 pub mod postgres;
 pub mod profile;
 pub mod progress;

@@ -1,0 +1,134 @@
+//! The scene of one run.
+
+use super::Recorded;
+use super::axis::thousands;
+use super::marks;
+use super::panels;
+use super::scene::{Scene, Words};
+use super::style::{Ink, LEFT, RIGHT};
+use super::time::TimeAxis;
+use crate::store::{RunInfo, Verdict};
+
+/// Below this many pixels a row, rows share a sample.
+const PIXELS_PER_ROW: f64 = 2.0;
+/// Pixels of a sample that stands for several rows.
+const PIXELS_PER_SAMPLE: f64 = 3.0;
+
+/// The scene of one run.
+#[must_use]
+pub fn scene(run: &Recorded<'_>) -> Scene {
+    let (origin_kind, _) = marks::origin(run);
+    let (from, to) = marks::extent(run);
+    let time = TimeAxis::new(from, to, origin_kind);
+    let bucket = bucket(&time, run.timeline.rows.len());
+    Scene {
+        title: title(run),
+        subtitles: subtitles(run),
+        legend: Vec::new(),
+        phases: marks::phases(run),
+        marks: marks::marks(run),
+        hang: marks::hang(run),
+        panels: panels::of_run(run, bucket),
+        footer: vec![origin_line(run.run), reading_line(bucket)],
+        time,
+    }
+}
+
+/// How many seconds share a sample: none while the picture resolves every row.
+pub fn bucket(time: &TimeAxis, rows: usize) -> Option<f64> {
+    let width = RIGHT - LEFT;
+    (rows as f64 * PIXELS_PER_ROW > width).then(|| (time.span() / (width / PIXELS_PER_SAMPLE)).ceil())
+}
+
+fn title(run: &Recorded<'_>) -> String {
+    let info = run.run;
+    let outcome = match (run.summary.verdict, marks::hang_words(run)) {
+        (Verdict::Inconclusive, _) | (_, None) => run.summary.verdict.to_string(),
+        (verdict, Some(words)) => format!("{verdict}, {words}"),
+    };
+    let uncapped = if info.capped { "" } else { ", UNCAPPED" };
+    format!("{}, {}{uncapped}: {outcome}", info.profile_name, arm_name(info))
+}
+
+/// `recovery_prefetch=try`
+pub fn arm_name(info: &RunInfo) -> String {
+    format!("recovery_prefetch={}", info.arm)
+}
+
+fn subtitles(run: &Recorded<'_>) -> Vec<Words> {
+    let mut lines = vec![Words {
+        text: setup(run.run),
+        ink: Ink::Muted,
+    }];
+    if !run.run.capped {
+        lines.push(Words {
+            text: "The disks had no limit: this run can show neither a stall nor its absence.".to_owned(),
+            ink: Ink::Alarm,
+        });
+    }
+    if run.summary.verdict == Verdict::Inconclusive {
+        lines.extend(run.summary.reasons.iter().take(1).map(|reason| Words {
+            text: format!("inconclusive: {reason}"),
+            ink: Ink::Alarm,
+        }));
+    }
+    lines
+}
+
+/// Server, size, load and caps.
+pub fn setup(info: &RunInfo) -> String {
+    let version = info.server.version.split(' ').next().unwrap_or_default();
+    let workload = &info.profile.workload;
+    let mut parts = vec![
+        format!("PostgreSQL {version}"),
+        format!("scale {}", workload.scale),
+        format!("{} TPS offered", workload.rate_tps),
+    ];
+    parts.extend(caps(info));
+    parts.join(" \u{b7} ")
+}
+
+/// The caps of the standbys, once where they are all the same.
+fn caps(info: &RunInfo) -> Vec<String> {
+    let capped: Vec<_> = info
+        .standbys()
+        .filter_map(|node| Some((node.name.as_str(), node.read_iops_cap?)))
+        .collect();
+    let per_second = |cap: u64| format!("capped at {} reads/s", thousands(cap as f64));
+    match capped.as_slice() {
+        [(_, first), _, ..] if capped.iter().all(|(_, cap)| cap == first) => {
+            vec![format!("{} standbys, each {}", capped.len(), per_second(*first))]
+        }
+        _ => capped
+            .iter()
+            .map(|(name, cap)| format!("{name} {}", per_second(*cap)))
+            .collect(),
+    }
+}
+
+/// The lab, the run and the machine.
+pub fn origin_line(info: &RunInfo) -> String {
+    let revision = info.git_revision.as_ref().map(|revision| {
+        let short: String = revision.chars().take(10).collect();
+        format!(" ({short})")
+    });
+    format!(
+        "stall-lab {}{} \u{b7} run {} \u{b7} kernel {}, cgroup v{}, {}",
+        info.lab_version,
+        revision.unwrap_or_default(),
+        info.run_id,
+        info.platform.kernel,
+        info.platform.cgroup_version,
+        info.platform.engine,
+    )
+}
+
+/// How the curves are to be read.
+pub fn reading_line(bucket: Option<f64>) -> String {
+    match bucket {
+        Some(seconds) => format!(
+            "Lines: mean of {seconds:.0} s; bands behind them: lowest and highest second of it. Gaps: not recorded. GB = 10\u{2079} bytes."
+        ),
+        None => "One value a second. Gaps: not recorded. GB = 10\u{2079} bytes.".to_owned(),
+    }
+}
