@@ -1,0 +1,199 @@
+//! Docker as the place where arms are run.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, ensure};
+use async_trait::async_trait;
+use tokio::sync::OnceCell;
+
+use super::node::Caps;
+use super::raise::{Cluster, Order};
+use super::teardown::{Scope, tear_down};
+use crate::disk::{Cache, DiskHelper, GoldenKey, Room};
+use crate::docker::{Engine, EngineFacts, PullProgress};
+use crate::human;
+use crate::image::{self, ImageProgress, ImageRequest, ServerImage};
+use crate::profile::Profile;
+use crate::progress::Progress;
+use crate::repro::{ArmOrder, Ground, Raised, Site};
+use crate::store::{NodeInfo, Platform, Server};
+
+/// An engine, and the server that is to run on it.
+#[derive(Debug)]
+pub struct DockerSite {
+    engine: Engine,
+    request: ImageRequest,
+    run_id: String,
+    image: OnceCell<ServerImage>,
+}
+
+impl DockerSite {
+    /// The engine with the server that is asked for; nothing is made yet.
+    #[must_use]
+    pub fn new(engine: Engine, request: ImageRequest) -> Self {
+        let run_id = format!("prepare-{:08x}", rand::random::<u32>());
+        Self { engine, request, run_id, image: OnceCell::new() }
+    }
+
+    fn image(&self) -> anyhow::Result<&ServerImage> {
+        self.image.get().context("no server image has been got ready")
+    }
+
+    async fn resolve_image(&self, progress: &Progress) -> anyhow::Result<ServerImage> {
+        progress.step("finding a server image");
+        let image = image::resolve(&self.engine, &self.request, &mut |told| tell(progress, told)).await?;
+        progress.note(&format!("PostgreSQL {} ({}), image {}", image.version, image.source, image.reference));
+        if let Some(note) = &image.note {
+            progress.note(note);
+        }
+        Ok(image)
+    }
+
+    /// Room for all that will be made, checked before anything is written.
+    async fn check_room(&self, cache: &Cache<'_>, helper: &DiskHelper, profiles: &[&Profile]) -> anyhow::Result<()> {
+        let image = self.image()?;
+        let (mut needed, mut golden) = (0, BTreeMap::new());
+        for profile in profiles {
+            let room = Room::of(profile);
+            let key = GoldenKey::of(profile, image, room.image_bytes());
+            if !cache.has(&key).await? {
+                golden.insert(key.file_name(), room.golden);
+            }
+            // Arms follow each other: the nodes of one are gone before those of the next are made.
+            needed = needed.max(room.node * (1 + profile.standby.len() as u64));
+        }
+        needed += golden.values().sum::<u64>();
+        let free = helper.free_bytes().await?;
+        ensure!(
+            free >= needed,
+            "the engine's disk has {} free and the run may take {}: free some, `stall-lab cache remove` loaded \
+             databases, or take a smaller profile",
+            human::bytes(free),
+            human::bytes(needed)
+        );
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Site for DockerSite {
+    async fn prepare(&self, profiles: &[&Profile], progress: &Progress) -> anyhow::Result<Ground> {
+        let facts = self.engine.facts().await?;
+        let image = self.image.get_or_try_init(|| self.resolve_image(progress)).await?;
+        let helper = DiskHelper::new(self.engine.clone(), &image.reference, &self.run_id);
+        let cache = Cache::new(&self.engine, &helper, &self.run_id);
+        cache.prepare().await?;
+        self.check_room(&cache, &helper, profiles).await?;
+        for profile in profiles {
+            let key = GoldenKey::of(profile, image, Room::of(profile).image_bytes());
+            if !cache.has(&key).await? {
+                progress.step(&format!("loading pgbench at scale {}, once for all runs", profile.workload.scale));
+                cache.load(&key, image, &mut |step| progress.detail(step)).await?;
+            }
+        }
+        Ok(Ground { server: server(image), platform: platform(facts) })
+    }
+
+    async fn abandon(&self, progress: &Progress) {
+        self.tear_down(&self.run_id, progress).await;
+    }
+
+    async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Box<dyn Raised>> {
+        let image = self.image()?.clone();
+        let golden = GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image_bytes()).file_name();
+        let ArmOrder { run_id, profile, caps, logs } = order;
+        let order = Order { run_id, profile, image, golden, caps, logs };
+        let cluster = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await?;
+        if let Some(node) = cluster.nodes().find(|node| !node.disk.direct_io) {
+            progress.note(&format!(
+                "{}: the engine's file system does not do direct I/O; reads that its page cache serves count against \
+                 the cap as others do, but cost the disk below nothing",
+                node.name
+            ));
+        }
+        Ok(Box::new(cluster))
+    }
+
+    async fn tear_down(&self, run_id: &str, progress: &Progress) {
+        progress.step("removing containers, disks and networks");
+        let image = self.image.get().map(|image| image.reference.as_str());
+        match tear_down(&self.engine, &Scope::Run(run_id.to_owned()), image).await {
+            Ok(removal) => removal.failures.iter().for_each(|failure| {
+                progress.note(&format!("could not remove {failure}; `stall-lab clean` tries again"));
+            }),
+            Err(error) => progress.note(&format!("nothing could be removed: {error}; `stall-lab clean` tries again")),
+        }
+    }
+}
+
+#[async_trait]
+impl Raised for Cluster {
+    async fn describe(&self) -> anyhow::Result<Vec<NodeInfo>> {
+        let mut settings = self.settings().await?;
+        Ok(self
+            .nodes()
+            .map(|node| NodeInfo {
+                name: node.name.clone(),
+                role: node.role,
+                read_iops_cap: node.read_iops_cap,
+                write_iops_cap: node.write_iops_cap,
+                cap_proof: node.cap_proof,
+                read_ahead_kb: Some(node.disk.read_ahead_kb),
+                settings: settings.remove(&node.name).unwrap_or_default(),
+            })
+            .collect())
+    }
+
+    async fn save_logs(&self) -> anyhow::Result<()> {
+        Cluster::save_logs(self).await
+    }
+
+    fn how_to_connect(&self) -> String {
+        let nodes = self.nodes().map(|node| {
+            let psql = format!("{}/psql", self.order.image.bindir);
+            format!("  {}: docker exec -it {} {psql} -h /tmp -U postgres postgres", node.name, node.container)
+        });
+        let nodes: Vec<String> = nodes.collect();
+        format!("the nodes stay up. To connect:\n{}\nTo remove them: stall-lab clean", nodes.join("\n"))
+    }
+}
+
+fn tell(progress: &Progress, told: ImageProgress) {
+    match told {
+        ImageProgress::Step(step) => progress.step(&step),
+        ImageProgress::Pull(pull) => progress.detail(&pulled(&pull)),
+        ImageProgress::Output(line) => progress.detail(&line),
+    }
+}
+
+fn pulled(pull: &PullProgress) -> String {
+    format!("{} of {}", human::bytes(pull.done_bytes), human::bytes(pull.total_bytes))
+}
+
+fn server(image: &ServerImage) -> Server {
+    Server {
+        version: image.version.text.clone(),
+        version_num: image.version.number,
+        image: image.reference.clone(),
+        image_id: image.id.clone(),
+        source: image.source.to_string(),
+        note: image.note.clone(),
+    }
+}
+
+fn platform(facts: EngineFacts) -> Platform {
+    let known = |fact: Option<String>| fact.unwrap_or_else(|| "not known".to_owned());
+    Platform {
+        engine: format!("{} {}", facts.platform, known(facts.engine_version)),
+        api_version: facts.api_version,
+        kernel: known(facts.kernel),
+        os: known(facts.os),
+        arch: known(facts.arch),
+        cgroup_version: known(facts.cgroup_version),
+        cgroup_driver: known(facts.cgroup_driver),
+        storage_driver: known(facts.storage_driver),
+        cpus: facts.cpus.unwrap_or_default(),
+        memory_bytes: facts.memory_bytes.unwrap_or_default(),
+        other: BTreeMap::new(),
+    }
+}

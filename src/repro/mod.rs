@@ -1,0 +1,123 @@
+//! `stall-lab repro`: every arm from one loaded database, then side by side.
+
+mod arm;
+mod request;
+mod site;
+#[cfg(test)]
+mod tests;
+
+pub use arm::{ArmError, ArmOutcome};
+pub use request::{Arm, Expectation, Request, Teardown};
+pub use site::{ArmOrder, Ground, Raised, Site};
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::analysis::{self, AnalysisError};
+use crate::experiment::Ending;
+use crate::progress::Progress;
+use crate::store::{StoreError, Verdict};
+
+/// What came of a request.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The arms that ran, in order.
+    pub arms: Vec<ArmOutcome>,
+    /// Folder of the comparison, if there was more than one arm to compare.
+    pub comparison: Option<PathBuf>,
+    /// Did the user stop it.
+    pub interrupted: bool,
+}
+
+impl Outcome {
+    /// Where the arms are not what was expected of them: one line each.
+    #[must_use]
+    pub fn surprises(&self, expectations: &[Expectation]) -> Vec<String> {
+        self.arms
+            .iter()
+            .flat_map(|arm| expectations.iter().map(move |expectation| (arm, expectation)))
+            .filter(|(arm, expectation)| expectation.covers(&arm.analysed.run.arm))
+            .filter(|(arm, expectation)| arm.analysed.summary.verdict != expectation.verdict)
+            .map(|(arm, expectation)| {
+                let (name, verdict) = (&arm.analysed.run.arm, arm.analysed.summary.verdict);
+                format!("{name}: expected {}, got {verdict}", expectation.verdict)
+            })
+            .collect()
+    }
+
+    /// Did any arm end without an answer.
+    #[must_use]
+    pub fn is_conclusive(&self) -> bool {
+        self.arms.iter().all(|arm| arm.analysed.summary.verdict != Verdict::Inconclusive)
+    }
+}
+
+/// Why a request could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReproError {
+    /// What all arms share could not be got ready.
+    #[error("getting ready: {0:#}")]
+    Prepare(anyhow::Error),
+    /// An arm failed.
+    #[error(transparent)]
+    Arm(#[from] ArmError),
+    /// The comparison could not be made.
+    #[error("comparing the arms")]
+    Compare(#[source] AnalysisError),
+    /// A folder could not be made.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Carries out a request: gets ready, runs the arms one after the other, compares them.
+///
+/// A cancelled `stop` ends the arm under way with a valid result and starts no other.
+///
+/// # Errors
+/// When getting ready fails, or an arm does; the arms before it stay as they are.
+pub async fn repro(
+    site: &dyn Site,
+    request: &Request,
+    progress: &Progress,
+    stop: &CancellationToken,
+) -> Result<Outcome, ReproError> {
+    let mut outcome = Outcome { arms: vec![], comparison: None, interrupted: true };
+    let profiles: Vec<_> = request.arms.iter().map(|arm| &arm.profile).collect();
+    let ground = match stop.run_until_cancelled(site.prepare(&profiles, progress)).await {
+        None => {
+            site.abandon(progress).await;
+            return Ok(outcome);
+        }
+        Some(ground) => ground.map_err(ReproError::Prepare)?,
+    };
+    for arm in &request.arms {
+        let Some(ran) = arm::run(site, request, arm, &ground, progress, stop).await? else { return Ok(outcome) };
+        let interrupted = ran.ending == Ending::Interrupted;
+        outcome.arms.push(ran);
+        if interrupted {
+            return Ok(outcome);
+        }
+    }
+    outcome.interrupted = false;
+    if outcome.arms.len() > 1 {
+        outcome.comparison = Some(compare(request, &outcome.arms)?);
+    }
+    Ok(outcome)
+}
+
+fn compare(request: &Request, arms: &[ArmOutcome]) -> Result<PathBuf, ReproError> {
+    let name = format!("{}-comparison", utc_name(Timestamp::now()));
+    let folder = request.results.join(&request.profile_name).join(name);
+    std::fs::create_dir_all(&folder)
+        .map_err(|source| ReproError::Store(StoreError::Io { path: folder.clone(), source }))?;
+    let runs: Vec<_> = arms.iter().map(|arm| arm.analysed.clone()).collect();
+    analysis::compare(&folder, &runs).map_err(ReproError::Compare)?;
+    Ok(folder)
+}
+
+/// A time as the name of a folder: `20261130T191500Z`.
+fn utc_name(time: Timestamp) -> String {
+    time.strftime("%Y%m%dT%H%M%SZ").to_string()
+}

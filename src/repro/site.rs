@@ -1,0 +1,63 @@
+//! Where arms are run: Docker, or in tests nowhere.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+
+use crate::cluster::Caps;
+use crate::experiment::Lab;
+use crate::profile::Profile;
+use crate::progress::Progress;
+use crate::store::{NodeInfo, Platform, Server};
+
+/// What all arms stand on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ground {
+    /// The PostgreSQL they run.
+    pub server: Server,
+    /// The machine they run on.
+    pub platform: Platform,
+}
+
+/// What is to be set up for an arm.
+#[derive(Debug, Clone)]
+pub struct ArmOrder {
+    /// Label of everything that is made.
+    pub run_id: String,
+    /// The arm's profile.
+    pub profile: Profile,
+    /// Are the disks capped.
+    pub caps: Caps,
+    /// Folder for what is logged while it runs.
+    pub logs: PathBuf,
+}
+
+/// A place where arms can be run.
+#[async_trait]
+pub trait Site: Send + Sync {
+    /// Gets ready what arms of these profiles share: the server image, room, a loaded database.
+    async fn prepare(&self, profiles: &[&Profile], progress: &Progress) -> anyhow::Result<Ground>;
+
+    /// Removes what a [`Site::prepare`] that was dropped has left.
+    async fn abandon(&self, progress: &Progress);
+
+    /// Sets up an arm's lab.
+    async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Box<dyn Raised>>;
+
+    /// Removes all that carries this run's label, whether it was set up whole or in part. What cannot be removed is
+    /// told.
+    async fn tear_down(&self, run_id: &str, progress: &Progress);
+}
+
+/// A lab that is set up.
+#[async_trait]
+pub trait Raised: Lab {
+    /// The nodes as they are, for `run.json`.
+    async fn describe(&self) -> anyhow::Result<Vec<NodeInfo>>;
+
+    /// Saves each server's log in the folder for logs.
+    async fn save_logs(&self) -> anyhow::Result<()>;
+
+    /// How to connect to the nodes, and how to be rid of them, for a user who keeps them.
+    fn how_to_connect(&self) -> String;
+}
