@@ -1,5 +1,7 @@
 //! A lab that reproduces, measures and explains the PostgreSQL standby replay stall.
 
+pub mod analysis;
+pub mod cli;
 pub mod cluster;
 pub mod disk;
 pub mod docker;
@@ -9,10 +11,12 @@ mod fake;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;
+pub mod plan;
 pub mod plot;
 pub mod postgres;
 pub mod profile;
 pub mod progress;
 pub mod report;
+pub mod repro;
 pub mod store;
 pub mod verdict;

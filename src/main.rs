@@ -1,3 +1,7 @@
 //! The `stall-lab` binary: arguments in, exit code out. Everything else is in the library.
 
-fn main() {}
+use stall_lab::cli;
+
+fn main() -> cli::Exit {
+    cli::run(std::env::args_os())
+}

@@ -42,7 +42,7 @@ impl Lab for Cluster {
                     Box::new(PrimarySource::prepare(&node.name, Lab::standbys(self), connection).await?)
                 }
                 Role::Standby => Box::new(
-                    StandbySource::prepare(&node.name, self.order.image.version_num, connection).await?,
+                    StandbySource::prepare(&node.name, self.order.image.version.number, connection).await?,
                 ),
             });
         }

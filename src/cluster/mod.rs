@@ -9,9 +9,11 @@ mod logs;
 mod machine;
 mod node;
 mod raise;
+mod site;
 mod teardown;
 
 pub use cap::CapError;
 pub use node::{Caps, Node};
 pub use raise::{Cluster, Order, RaiseError};
+pub use site::DockerSite;
 pub use teardown::{Removal, Scope, tear_down};

@@ -48,8 +48,8 @@ impl GoldenKey {
     pub fn of(profile: &Profile, image: &ServerImage, image_bytes: u64) -> Self {
         let digits = image.id.trim_start_matches("sha256:");
         Self {
-            version_num: image.version_num,
-            build: image.is_custom().then(|| digits.chars().take(12).collect()),
+            version_num: image.version.number,
+            build: (!image.source.is_stock()).then(|| digits.chars().take(12).collect()),
             scale: profile.workload.scale,
             checksums: profile.postgres.data_checksums,
             megabytes: image_bytes.div_ceil(1 << 20),

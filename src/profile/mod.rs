@@ -27,6 +27,7 @@ pub use prefetch::{NotAPrefetch, Prefetch};
 pub use update::{AidRange, Share};
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -114,6 +115,14 @@ pub struct Fault {
 pub enum FaultKind {
     /// SIGTERM to the walreceiver, as an administrator's or an out-of-memory killer's would reach it.
     KillWalreceiver,
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KillWalreceiver => "kill-walreceiver",
+        })
+    }
 }
 
 /// The primary's side of synchronous replication.

@@ -3,8 +3,6 @@
 mod arm;
 mod request;
 mod site;
-#[cfg(test)]
-mod tests;
 
 pub use arm::{ArmError, ArmOutcome};
 pub use request::{Arm, Expectation, Request, Teardown};
@@ -50,7 +48,9 @@ impl Outcome {
     /// Did any arm end without an answer.
     #[must_use]
     pub fn is_conclusive(&self) -> bool {
-        self.arms.iter().all(|arm| arm.analysed.summary.verdict != Verdict::Inconclusive)
+        self.arms
+            .iter()
+            .all(|arm| arm.analysed.summary.verdict != Verdict::Inconclusive)
     }
 }
 
@@ -83,7 +83,11 @@ pub async fn repro(
     progress: &Progress,
     stop: &CancellationToken,
 ) -> Result<Outcome, ReproError> {
-    let mut outcome = Outcome { arms: vec![], comparison: None, interrupted: true };
+    let mut outcome = Outcome {
+        arms: vec![],
+        comparison: None,
+        interrupted: true,
+    };
     let profiles: Vec<_> = request.arms.iter().map(|arm| &arm.profile).collect();
     let ground = match stop.run_until_cancelled(site.prepare(&profiles, progress)).await {
         None => {
@@ -93,7 +97,9 @@ pub async fn repro(
         Some(ground) => ground.map_err(ReproError::Prepare)?,
     };
     for arm in &request.arms {
-        let Some(ran) = arm::run(site, request, arm, &ground, progress, stop).await? else { return Ok(outcome) };
+        let Some(ran) = arm::run(site, request, arm, &ground, progress, stop).await? else {
+            return Ok(outcome);
+        };
         let interrupted = ran.ending == Ending::Interrupted;
         outcome.arms.push(ran);
         if interrupted {
@@ -110,8 +116,12 @@ pub async fn repro(
 fn compare(request: &Request, arms: &[ArmOutcome]) -> Result<PathBuf, ReproError> {
     let name = format!("{}-comparison", utc_name(Timestamp::now()));
     let folder = request.results.join(&request.profile_name).join(name);
-    std::fs::create_dir_all(&folder)
-        .map_err(|source| ReproError::Store(StoreError::Io { path: folder.clone(), source }))?;
+    std::fs::create_dir_all(&folder).map_err(|source| {
+        ReproError::Store(StoreError::Io {
+            path: folder.clone(),
+            source,
+        })
+    })?;
     let runs: Vec<_> = arms.iter().map(|arm| arm.analysed.clone()).collect();
     analysis::compare(&folder, &runs).map_err(ReproError::Compare)?;
     Ok(folder)

@@ -1,0 +1,179 @@
+//! Every command and flag.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::image::ImageRequest;
+use crate::profile::{Override, Prefetch};
+use crate::repro::Expectation;
+
+/// Reproduces, measures and explains the PostgreSQL standby replay stall.
+///
+/// When a standby's walreceiver dies, the standby replays all WAL on its disk before it reconnects. With
+/// recovery_prefetch=try it reads pages first whose full-page image is in that WAL; on a disk with an IOPS cap that
+/// takes so long that a synchronous primary hangs for half an hour.
+#[derive(Debug, Parser)]
+#[command(name = "stall-lab", version, max_term_width = 100, after_long_help = EXIT_CODES)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Documented where a script's author looks for them.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; with --expect: as expected
+  1    failed; the message says in which phase, and what to do
+  2    a flag, a profile or a path is wrong; nothing was done
+  3    done, but not as --expect says
+  130  stopped by the user; what was recorded is kept";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Reproduce the stall: primary, IOPS-capped standby, update, fault, verdict and plot
+    Repro(ReproArgs),
+    /// Judge and draw again from the files of a run or a comparison; needs no Docker
+    Plot(PlotArgs),
+    /// List the built-in profiles, or show one as TOML
+    Profiles(ProfilesArgs),
+    /// List, build or remove server images
+    Image(ImageArgs),
+    /// List or remove loaded databases
+    Cache(CacheArgs),
+    /// Remove what killed runs have left: containers, networks, volumes, loop devices
+    Clean,
+    /// Say what the Docker engine is and whether a run would work on it
+    Doctor,
+}
+
+/// Reproduce the stall.
+///
+/// Builds a primary and a standby on disks with an IOPS cap, loads pgbench, updates a share of the rows, kills the
+/// standby's walreceiver and records both servers once a second until commits flow again. Results are in
+/// results/<profile>/<time>-<arm>/.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stall-lab repro --prefetch try                              the reference outage: about an hour, 60 GB of disk
+  stall-lab repro --prefetch try,off --profile quick          both arms, about five minutes
+  stall-lab repro --profile mine.toml --set standby.read_iops=1000
+  stall-lab repro --prefetch try --profile quick --expect stall")]
+pub(super) struct ReproArgs {
+    /// Values of recovery_prefetch to run, one arm each; without it the profile's own
+    #[arg(long, value_delimiter = ',', value_name = "try|off|on")]
+    pub prefetch: Vec<Prefetch>,
+    /// Profile: a built-in one's name, or a TOML file
+    #[arg(long, default_value = "outage", value_name = "NAME|FILE")]
+    pub profile: String,
+    /// Change a key of the profile, as in standby.read_iops=1000; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Override>,
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// Folder for results
+    #[arg(long, default_value = "results", value_name = "DIR")]
+    pub results: PathBuf,
+    /// Print the plan and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Run without IOPS caps; the results are marked so everywhere
+    #[arg(long)]
+    pub uncapped: bool,
+    /// Leave the nodes up and say how to connect
+    #[arg(long)]
+    pub keep: bool,
+    /// Exit with 3 unless the verdict is this, for every arm or for one; may be repeated
+    #[arg(long, value_delimiter = ',', value_name = "[ARM=]stall|no-stall")]
+    pub expect: Vec<Expectation>,
+}
+
+/// Which PostgreSQL.
+#[derive(Debug, Args)]
+pub(super) struct ServerArgs {
+    /// Major version (15 to 19) or an image; 18 if it can be had
+    #[arg(long, value_name = "VERSION|IMAGE", conflicts_with = "pg_prefix")]
+    pub postgres: Option<ImageRequest>,
+    /// A PostgreSQL of your own, perhaps patched: the prefix it is installed under, with bin, lib and share
+    #[arg(long, value_name = "DIR")]
+    pub pg_prefix: Option<PathBuf>,
+}
+
+impl ServerArgs {
+    /// The image that is asked for.
+    pub(super) fn request(self) -> ImageRequest {
+        match self.pg_prefix {
+            Some(prefix) => ImageRequest::Prefix(prefix),
+            None => self.postgres.unwrap_or_default(),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PlotArgs {
+    /// Folders of runs or comparisons
+    #[arg(required = true, value_name = "RESULTS_DIR")]
+    pub folders: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ProfilesArgs {
+    /// The profile to show
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ImageArgs {
+    #[command(subcommand)]
+    pub action: Option<ImageAction>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ImageAction {
+    /// List the server images the lab has built (the default)
+    List,
+    /// Find or build a server image now
+    Build(ServerArgs),
+    /// Remove server images
+    Remove {
+        /// Images, as `list` shows them
+        #[arg(required_unless_present = "all", value_name = "IMAGE")]
+        images: Vec<String>,
+        /// All that the lab has built
+        #[arg(long, conflicts_with = "images")]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CacheArgs {
+    #[command(subcommand)]
+    pub action: Option<CacheAction>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CacheAction {
+    /// List the loaded databases (the default)
+    List,
+    /// Remove loaded databases
+    Remove {
+        /// Databases, as `list` shows them
+        #[arg(required_unless_present = "all", value_name = "DATABASE")]
+        databases: Vec<String>,
+        /// All of them, and the volume they are in
+        #[arg(long, conflicts_with = "databases")]
+        all: bool,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

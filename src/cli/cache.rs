@@ -1,0 +1,76 @@
+//! `stall-lab cache`
+
+use anyhow::Context as _;
+
+use super::Exit;
+use super::args::{CacheAction, CacheArgs};
+use super::exit::UsageError;
+use crate::disk::{CACHE_VOLUME, Cache, CachedDatabase, DiskHelper};
+use crate::docker::Engine;
+use crate::docker::labels::{CACHE, Selector};
+use crate::human;
+use crate::image;
+
+pub(super) async fn run(args: CacheArgs) -> anyhow::Result<Exit> {
+    let engine = Engine::connect().await?;
+    if engine.volumes(&Selector::run(CACHE)).await?.is_empty() {
+        println!("no loaded database");
+        return Ok(Exit::Success);
+    }
+    let images = image::list(&engine).await?;
+    let image = images
+        .first()
+        .context("the cache can only be looked into with a server image: `stall-lab image build`")?;
+    let helper = DiskHelper::new(engine.clone(), &image.image.reference, CACHE);
+    let databases = Cache::new(&engine, &helper, CACHE).list().await?;
+    match args.action.unwrap_or(CacheAction::List) {
+        CacheAction::List => list(&databases),
+        CacheAction::Remove {
+            databases: names,
+            all,
+        } => {
+            for database in chosen(&databases, &names, all)? {
+                helper.remove_from_cache(&database.file).await?;
+                println!("removed {}", database.name());
+            }
+            if all {
+                engine.remove_volume(CACHE_VOLUME).await?;
+                println!("removed volume {CACHE_VOLUME}");
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn list(databases: &[CachedDatabase]) {
+    if databases.is_empty() {
+        println!("no loaded database");
+    }
+    for database in databases {
+        let size = human::bytes(database.bytes_on_disk as f64);
+        println!(
+            "{:<48} {size:>9}  loaded {}",
+            database.name(),
+            database.loaded.strftime("%Y-%m-%d %H:%M UTC")
+        );
+    }
+}
+
+fn chosen<'a>(
+    databases: &'a [CachedDatabase],
+    names: &[String],
+    all: bool,
+) -> Result<Vec<&'a CachedDatabase>, UsageError> {
+    if all {
+        return Ok(databases.iter().collect());
+    }
+    let find = |name: &String| {
+        let found = databases.iter().find(|database| database.name() == name);
+        found.ok_or_else(|| {
+            UsageError(format!(
+                "there is no loaded database {name}; see `stall-lab cache list`"
+            ))
+        })
+    };
+    names.iter().map(find).collect()
+}

@@ -1,0 +1,25 @@
+//! `stall-lab profiles`
+
+use super::Exit;
+use super::args::ProfilesArgs;
+use crate::profile::{BUILTINS, Profile, ProfileError};
+
+pub(super) fn run(args: &ProfilesArgs) -> anyhow::Result<Exit> {
+    match &args.name {
+        Some(name) => {
+            let builtin = BUILTINS.iter().find(|builtin| builtin.name == *name);
+            let builtin = builtin.ok_or_else(|| ProfileError::Unknown { name: name.clone() })?;
+            print!("{}", builtin.text);
+        }
+        None => {
+            for builtin in &BUILTINS {
+                let profile = Profile::load(builtin.name, &[])?;
+                println!("{:<8} {}", builtin.name, profile.description);
+            }
+            println!(
+                "\n`stall-lab profiles NAME` shows one; save it as a file, change it, and run it with --profile FILE"
+            );
+        }
+    }
+    Ok(Exit::Success)
+}
