@@ -4,8 +4,8 @@ use super::Recorded;
 use super::axis::ValueAxis;
 use super::marks;
 use super::panels::{
-    CAP_CEILING, TPS_CEILING, TPS_FLOOR, bursts, cap_level, catch_up, clipped_axis, faulted, highest,
-    offered, peak, series,
+    CAP_CEILING, TPS_CEILING, bursts, cap_level, catch_up, clipped_axis, faulted, highest, offered, peak,
+    series,
 };
 use super::scene::{Burst, Curve, Mark, Panel, Scene, Shape, Stroke, Words};
 use super::series::Series;
@@ -105,7 +105,7 @@ fn tps(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     let rate = rates.iter().copied().fold(0.0, f64::max);
     let axis = clipped_axis(
         &raw.iter().collect::<Vec<_>>(),
-        rate * TPS_FLOOR,
+        rate * TPS_CEILING,
         rate * TPS_CEILING,
     );
     Panel {

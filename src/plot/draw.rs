@@ -148,12 +148,7 @@ fn mark_label(
     let x = place.x(mark.at);
     pen.line((x, y - LINE * 0.38), (x, end), 2.0, Ink::Text, mark.stroke)?;
     let gap = if side == Side::Right { 8.0 } else { -8.0 };
-    let how = Type {
-        size: LABEL,
-        weight: Weight::Regular,
-        side,
-        ink: Ink::Text,
-    };
+    let how = Type::label(side, Ink::Text);
     pen.write_on_white(&mark.label, (x + gap, y), how)
 }
 
@@ -167,12 +162,7 @@ fn phase_strip(pen: &Pen<'_>, place: &Place, phases: &[PhaseSpan], top: f64) -> 
         pen.fill((left, top), (right, top + STRIP - 4.0), Ink::Grid, opacity)?;
         let width = pen.fonts().width(phase.name, LABEL, Weight::Regular);
         if width + 10.0 <= right - left {
-            let how = Type {
-                size: LABEL,
-                weight: Weight::Regular,
-                side: Side::Middle,
-                ink: Ink::Muted,
-            };
+            let how = Type::label(Side::Middle, Ink::Muted);
             pen.write(phase.name, ((left + right) / 2.0, top + STRIP / 2.0 - 2.0), how)?;
         }
     }
@@ -182,12 +172,7 @@ fn phase_strip(pen: &Pen<'_>, place: &Place, phases: &[PhaseSpan], top: f64) -> 
 fn time_axis(picture: &mut Picture, time: &TimeAxis) -> Result<(), PlotError> {
     picture.band(62, |pen| {
         let place = Place::new(time, 0.0, 0.0);
-        let how = Type {
-            size: LABEL,
-            weight: Weight::Regular,
-            side: Side::Middle,
-            ink: Ink::Text,
-        };
+        let how = Type::label(Side::Middle, Ink::Text);
         for tick in &time.ticks {
             let x = place.x(tick.at);
             pen.write(&tick.label, (x, 10.0), how)?;

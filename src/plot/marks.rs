@@ -80,12 +80,12 @@ pub fn hang_span(run: &Recorded<'_>, ink: Ink) -> Option<Span> {
     })
 }
 
-/// `no commit for 82 s`
+/// `no commit for 82 s`; of a hang the run did not see the end of, at least how long it was
 #[must_use]
 pub fn hang_words(run: &Recorded<'_>) -> Option<String> {
     let length = duration(run.summary.hang_s.filter(|length| *length > 0.0)?);
     Some(match (run.summary.verdict, run.summary.hang_ended) {
-        (_, Some(false)) => format!("no commit for \u{2265} {length}: the run ended first"),
+        (_, Some(false)) => format!("no commit for \u{2265} {length}"),
         (Verdict::NoStall, _) => format!("longest gap {length}"),
         _ => format!("no commit for {length}"),
     })

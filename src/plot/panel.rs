@@ -74,12 +74,7 @@ pub fn panel(picture: &mut Picture, scene: &Scene, panel: &Panel) -> Result<(), 
     let top = lines * LINE + 4.0;
     let height = top + PLOT_HEIGHT + BELOW;
     picture.band(height.ceil() as u32, |pen| {
-        let how = Type {
-            size: HEADING,
-            weight: Weight::Bold,
-            side: Side::Right,
-            ink: Ink::Text,
-        };
+        let how = Type::heading(Side::Right, Ink::Text);
         pen.write(&panel.title, (LEFT, LINE / 2.0 + 2.0), how)?;
         let left = if lines > 1.0 { LEFT } else { RIGHT - legend };
         draw_legend(pen, panel, (left, LINE * (lines - 0.5) + 2.0))?;
@@ -145,12 +140,7 @@ fn draw_legend(pen: &Pen<'_>, panel: &Panel, (mut x, y): (f64, f64)) -> Result<(
 
 /// Writes behind the swatch at `x`; returns where the next entry begins.
 fn legend_words(pen: &Pen<'_>, label: &str, x: f64, y: f64) -> Result<f64, PlotError> {
-    let how = Type {
-        size: LABEL,
-        weight: Weight::Regular,
-        side: Side::Right,
-        ink: Ink::Text,
-    };
+    let how = Type::label(Side::Right, Ink::Text);
     let (_, end) = pen.write(label, (x + SWATCH.0 + SWATCH.1, y), how)?;
     Ok(end + ENTRY_GAP)
 }
@@ -182,12 +172,7 @@ fn grid(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<()
             Stroke::Solid,
         )?;
     }
-    let how = Type {
-        size: LABEL,
-        weight: Weight::Regular,
-        side: Side::Left,
-        ink: Ink::Text,
-    };
+    let how = Type::label(Side::Left, Ink::Text);
     for tick in &panel.axis.ticks {
         let y = place.y(tick.at, panel.axis.top);
         pen.line((LEFT, y), (RIGHT, y), 1.0, Ink::Grid, Stroke::Solid)?;

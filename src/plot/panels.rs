@@ -9,11 +9,9 @@ use super::series::Series;
 use super::style::Ink;
 use crate::store::{Metric, NodeInfo};
 
-/// The TPS axis ends at this many times the offered rate: a backlog that is worked off at fifty times the rate would
+/// The TPS axis ends at about this many times the offered rate, in every picture, so that pictures compare: a backlog that is worked off at fifty times the rate would
 /// press the rate itself to the floor.
 pub const TPS_CEILING: f64 = 3.0;
-/// It reaches at least this many times the offered rate, so that the words of a hang stand clear of it.
-pub const TPS_FLOOR: f64 = 2.0;
 /// The axis of reads ends at this many times the cap.
 pub const CAP_CEILING: f64 = 2.0;
 /// Bursts closer than this share of the picture's time are one.
@@ -52,7 +50,7 @@ pub fn series(run: &Recorded<'_>, node: &str, metric: &Metric) -> Series {
 fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
     let raw = series(run, run.run.primary(), &Metric::Tps);
     let rate = run.run.profile.workload.rate_tps;
-    let axis = clipped_axis(&[&raw], rate * TPS_FLOOR, rate * TPS_CEILING);
+    let axis = clipped_axis(&[&raw], rate * TPS_CEILING, rate * TPS_CEILING);
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
         bursts: bursts(run, &raw, axis.top, Ink::Primary, &catch_up),

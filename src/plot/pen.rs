@@ -8,7 +8,7 @@ use plotters::style::{Color, RGBColor, ShapeStyle};
 
 use super::PlotError;
 use super::scene::Stroke;
-use super::style::{Ink, WIDTH};
+use super::style::{HEADING, Ink, LABEL, WIDTH};
 use super::text::{Fonts, Weight};
 
 /// How many times larger everything is drawn than it ends up.
@@ -38,6 +38,28 @@ pub struct Type {
     pub side: Side,
     /// In which colour.
     pub ink: Ink,
+}
+
+impl Type {
+    /// As labels are written.
+    pub fn label(side: Side, ink: Ink) -> Self {
+        Self {
+            size: LABEL,
+            weight: Weight::Regular,
+            side,
+            ink,
+        }
+    }
+
+    /// As titles of panels are written.
+    pub fn heading(side: Side, ink: Ink) -> Self {
+        Self {
+            size: HEADING,
+            weight: Weight::Bold,
+            side,
+            ink,
+        }
+    }
 }
 
 /// Draws on one band. Coordinates are pixels of the finished picture, from the band's upper left corner.
@@ -87,7 +109,7 @@ impl<'a> Pen<'a> {
         ))
     }
 
-    /// Draws a straight line.
+    /// Draws a straight line; one along an axis is moved to whole pixels, which keeps it sharp.
     pub fn line(
         &self,
         from: (f64, f64),
@@ -96,6 +118,12 @@ impl<'a> Pen<'a> {
         ink: Ink,
         stroke: Stroke,
     ) -> Result<(), PlotError> {
+        let snap = |at: f64| (at - width / 2.0).round() + width / 2.0;
+        let (from, to) = match (from, to) {
+            ((left, y), (right, other)) if y == other => ((left, snap(y)), (right, snap(y))),
+            ((x, top), (other, bottom)) if x == other => ((snap(x), top), (snap(x), bottom)),
+            slanted => slanted,
+        };
         match stroke {
             Stroke::Solid => self.path(&[from, to], width, ink),
             Stroke::Dashed => {

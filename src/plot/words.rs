@@ -44,12 +44,7 @@ fn level_words(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Re
             continue;
         };
         taken.push(words);
-        let how = Type {
-            size: LABEL,
-            weight: Weight::Regular,
-            side: Side::Right,
-            ink: level.ink,
-        };
+        let how = Type::label(Side::Right, level.ink);
         let y = place.y(level.at, panel.axis.top) - LABEL * 0.95;
         pen.write_on_white(&level.label, (words.0, y), how)?;
     }
@@ -65,12 +60,7 @@ fn draw_note(pen: &Pen<'_>, place: &Place, note: &Note, highest: f64) -> Result<
     } else {
         (x - 12.0, Side::Left)
     };
-    let how = Type {
-        size: LABEL,
-        weight: Weight::Regular,
-        side,
-        ink: Ink::Text,
-    };
+    let how = Type::label(side, Ink::Text);
     pen.write_on_white(&note.label, (x, y - LABEL * 0.9), how)
 }
 
@@ -88,12 +78,7 @@ fn draw_bursts(pen: &Pen<'_>, place: &Place, scene: &Scene, bursts: &[Burst]) ->
             continue;
         };
         taken.push(words);
-        let how = Type {
-            size: LABEL,
-            weight: Weight::Regular,
-            side: Side::Right,
-            ink: burst.ink,
-        };
+        let how = Type::label(Side::Right, burst.ink);
         pen.write_on_white(&burst.label, (words.0, place.top + 18.0), how)?;
     }
     Ok(())
@@ -111,17 +96,12 @@ fn draw_span(pen: &Pen<'_>, place: &Place, scene: &Scene, span: &Span, row: usiz
     let gap = 14.0;
     let behind = (right + gap, right + gap + width);
     let before = (left - gap - width, left - gap);
-    let words = if width + 60.0 <= right - left {
+    let words = if width + 24.0 <= right - left {
         ((left + right - width) / 2.0, (left + right + width) / 2.0)
     } else {
         free_place(&[behind, before], &[], &mark_pixels(place, scene)).unwrap_or(behind)
     };
-    let how = Type {
-        size: HEADING,
-        weight: Weight::Bold,
-        side: Side::Right,
-        ink: span.ink,
-    };
+    let how = Type::heading(Side::Right, span.ink);
     pen.write_on_white(&span.label, (words.0, y), how)
 }
 
