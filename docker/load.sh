@@ -19,13 +19,21 @@ echo "step initdb"
 initdb -D "$PGDATA" -U postgres --encoding=UTF8 --locale=C.UTF-8 --auth=trust --no-instructions "$@" >/dev/null
 
 # Nothing here has to survive a crash. A small max_wal_size, or every copy of the image carries recycled segments.
-pg_ctl start -s -w -t 600 -D "$PGDATA" -l /tmp/load.log -o "-c listen_addresses= -c unix_socket_directories=/tmp \
-    -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0 \
-    -c max_wal_size=256MB -c min_wal_size=80MB -c maintenance_work_mem=512MB" || { cat /tmp/load.log; exit 1; }
+serve() {
+    pg_ctl start -s -w -t 600 -D "$PGDATA" -l /tmp/load.log -o "-c listen_addresses= -c unix_socket_directories=/tmp \
+        -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_wal_size=256MB -c min_wal_size=80MB \
+        -c maintenance_work_mem=512MB $1" || { cat /tmp/load.log; exit 1; }
+}
+
+# With wal_level=minimal the load skips most of its WAL. A standby refuses to begin in WAL of that level: the server
+# is started once more without it.
+serve "-c wal_level=minimal -c max_wal_senders=0"
 echo "step pgbench -i -s $scale"
 pgbench -i -q -s "$scale" 2>&1
-psql -qX -v ON_ERROR_STOP=1 -c "ALTER TABLE pgbench_accounts SET (autovacuum_enabled = off)" -c CHECKPOINT
+psql -qX -v ON_ERROR_STOP=1 -c "ALTER TABLE pgbench_accounts SET (autovacuum_enabled = off)"
 echo "step stop"
+pg_ctl stop -s -w -t 600 -m fast -D "$PGDATA"
+serve ""
 pg_ctl stop -s -w -t 600 -m fast -D "$PGDATA"
 case $(LC_ALL=C pg_controldata -D "$PGDATA") in
     *"Database cluster state:"*" shut down"*) ;;

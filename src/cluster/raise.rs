@@ -379,7 +379,7 @@ impl Site<'_> {
             .await?;
         for standby in profile.synchronous_candidates() {
             let what = format!("{standby} to be synchronous");
-            let sql = ReplicationState::Sync.sql(&standby);
+            let sql = ReplicationState::Sync.sql(standby);
             // With FIRST 1 of two the second stays potential: it is known as a candidate, which is enough.
             control
                 .wait_until(&what, &sql, PROMPT, |state| !state.is_empty() && state != "async")

@@ -220,7 +220,12 @@ fn pulled(pull: &PullProgress) -> String {
 
 fn server(image: &ServerImage) -> Server {
     Server {
-        version: image.version.text.clone(),
+        // Without the program's name, as `server_version` shows it: `18.6 (Debian 18.6-3)`.
+        version: image
+            .version
+            .text
+            .trim_start_matches("postgres (PostgreSQL) ")
+            .to_owned(),
         version_num: image.version.number,
         image: image.reference.clone(),
         image_id: image.id.clone(),

@@ -22,7 +22,7 @@ const LOOK_EVERY: u64 = 5;
 
 /// Rows after a moment whose load report may still tell of the time before it: the report's second lies up to one
 /// tick before the row's.
-const TICKS_OF_THE_PAST: u64 = 2;
+const TICKS_OF_THE_PAST: u32 = 2;
 
 /// Rows without a commit from which their end is worth an event: at a few transactions a second, and with the rate
 /// drawn at random, one or two are no news.
@@ -80,7 +80,7 @@ impl<'a> Experiment<'a> {
         self.update().await?;
         let fault_at = self.fault().await?;
         self.recovery(fault_at).await?;
-        self.tail().await
+        self.tail(fault_at).await
     }
 
     /// Stops the load, collects what the servers have to say and tells how it ended.
@@ -219,29 +219,33 @@ impl<'a> Experiment<'a> {
             if !streaming && row.number(&node, &Metric::WalreceiverStreaming) == Some(1.0) {
                 streaming = true;
                 self.events
-                    .record(EventKind::StreamingAgain, Some(&node), None, "")?;
+                    .record_seen(&row, EventKind::StreamingAgain, Some(&node), "")?;
             }
             let Some(tps) = row.number(&primary, &Metric::Tps) else {
                 continue;
             };
-            flowing = tps > 0.0 && row.tick > last_before + TICKS_OF_THE_PAST;
+            flowing = tps > 0.0 && row.tick > last_before + u64::from(TICKS_OF_THE_PAST);
             if flowing && zeros >= GAP_TICKS {
-                self.events.record(
-                    EventKind::CommitsAgain,
-                    None,
-                    None,
-                    format!("after {zeros} s without one"),
-                )?;
+                let detail = format!("after {zeros} s without one");
+                self.events
+                    .record_seen(&row, EventKind::CommitsAgain, None, detail)?;
             }
             zeros = if tps > 0.0 { 0 } else { zeros + 1 };
         }
         Ok(())
     }
 
-    /// A while longer.
-    async fn tail(&mut self) -> Step {
+    /// A while longer; at least until a stall that began with the fault would have been told as one.
+    async fn tail(&mut self, fault_at: Instant) -> Step {
         self.enter(Phase::Tail)?;
-        self.pass(self.profile.watch.tail).await
+        let told_at = fault_at + self.profile.watch.stall_after + TICK * (TICKS_OF_THE_PAST + 1);
+        self.pass(
+            self.profile
+                .watch
+                .tail
+                .max(told_at.saturating_duration_since(Instant::now())),
+        )
+        .await
     }
 
     fn enter(&mut self, phase: Phase) -> Step {
@@ -351,8 +355,14 @@ impl<'a> Experiment<'a> {
     async fn look_for_ailments(&mut self) -> Step {
         let ailments = match timeout(TICK * 3, self.lab.ailments()).await {
             Ok(Ok(ailments)) => ailments,
-            Ok(Err(error)) => return Ok(tracing::warn!("looking at the nodes: {error:#}")),
-            Err(_) => return Ok(tracing::warn!("looking at the nodes: no answer from the engine")),
+            Ok(Err(error)) => {
+                tracing::warn!("looking at the nodes: {error:#}");
+                return Ok(());
+            }
+            Err(_) => {
+                tracing::warn!("looking at the nodes: no answer from the engine");
+                return Ok(());
+            }
         };
         ailments.iter().try_for_each(|ailment| self.report(ailment))?;
         if ailments

@@ -71,12 +71,39 @@ impl EventRecorder {
         lsn: Option<u64>,
         detail: impl Into<String>,
     ) -> Result<(), ExperimentError> {
+        let (t_s, unix_s) = (
+            self.clock.t_s(at),
+            self.clock.unix_s() - at.elapsed().as_secs_f64(),
+        );
+        self.append(t_s, unix_s, kind, node, lsn, detail.into())
+    }
+
+    /// Writes an event that a row shows: it stands at the row's moment, not at that of its reading.
+    pub(super) fn record_seen(
+        &mut self,
+        row: &Row,
+        kind: EventKind,
+        node: Option<&str>,
+        detail: impl Into<String>,
+    ) -> Result<(), ExperimentError> {
+        self.append(row.t_s, row.unix_s, kind, node, None, detail.into())
+    }
+
+    fn append(
+        &mut self,
+        t_s: f64,
+        unix_s: f64,
+        kind: EventKind,
+        node: Option<&str>,
+        lsn: Option<u64>,
+        detail: String,
+    ) -> Result<(), ExperimentError> {
         // A line of the file is an event: a reader that finds the last line cut must not find half an event.
-        let detail = detail.into().split_whitespace().collect::<Vec<_>>().join(" ");
-        let ago_s = at.elapsed().as_secs_f64();
+        let detail = detail.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (t_s, unix_s) = (round(t_s, 1e6), round(unix_s, 1e3));
         let event = Event {
-            t_s: round(self.clock.t_s(at), 1e6),
-            unix_s: round(self.clock.unix_s() - ago_s, 1e3),
+            t_s,
+            unix_s,
             kind,
             node: node.map(str::to_owned),
             lsn,

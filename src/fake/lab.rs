@@ -1,6 +1,6 @@
 //! A primary and its standbys as a few numbers that move with tokio's clock.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -138,7 +138,7 @@ impl FakeLab {
 
     /// The state, moved on to now.
     fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.now + STEP <= Instant::now() {
             state.now += STEP;
             let dt = STEP.as_secs_f64();

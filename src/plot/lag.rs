@@ -1,13 +1,14 @@
 //! The panel of the lag.
 
 use super::Recorded;
-use super::axis::{ValueAxis, bytes};
+use super::axis::ValueAxis;
 use super::marks;
 use super::panels::{alone, drawn, highest, series};
 use super::scene::{Curve, Note, Panel, Shape};
 use super::series::Series;
 use super::style::Ink;
 use super::time::Origin;
+use crate::human;
 use crate::store::{Metric, NodeInfo};
 
 /// WAL of the primary that each standby has not replayed.
@@ -54,7 +55,7 @@ fn lag_at_fault(run: &Recorded<'_>) -> Option<Note> {
     (marks::origin(run).0 == Origin::Fault).then(|| Note {
         at: 0.0,
         value,
-        label: format!("{} at the fault", bytes(value)),
+        label: format!("{} at the fault", human::bytes(value)),
     })
 }
 

@@ -112,7 +112,7 @@ fn the_panels_of_the_outage_hold_its_figures() {
     assert_eq!(tps.spans.first().unwrap().label, "no commit for 38 min 29 s");
     assert_eq!(reads.levels.first().unwrap().label, "cap 500/s");
     assert_eq!(legend(reads), ["primary", "standby"]);
-    assert_eq!(lag.notes.first().unwrap().label, "10.0 GB at the fault");
+    assert_eq!(lag.notes.first().unwrap().label, "9.3 GB at the fault");
     assert_eq!(
         legend(totals),
         ["blocks prefetched 1,401,320", "disk reads 1,241,042"]

@@ -127,8 +127,8 @@ pub fn origin_line(info: &RunInfo) -> String {
 pub fn reading_line(bucket: Option<f64>) -> String {
     match bucket {
         Some(seconds) => format!(
-            "Lines: mean of {seconds:.0} s; bands behind them: lowest and highest second of it. Gaps: not recorded. GB = 10\u{2079} bytes."
+            "Lines: mean of {seconds:.0} s; bands behind them: lowest and highest second of it. Gaps: not recorded. GB = 1,024 MB."
         ),
-        None => "One value a second. Gaps: not recorded. GB = 10\u{2079} bytes.".to_owned(),
+        None => "One value a second. Gaps: not recorded. GB = 1,024 MB.".to_owned(),
     }
 }

@@ -216,7 +216,7 @@ impl Connection {
     /// When the server refuses, fails, or does not answer within two minutes.
     pub async fn changed_settings(&self) -> Result<Settings, PostgresError> {
         let sql = "SELECT name, current_setting(name) FROM pg_settings
-                    WHERE source NOT IN ('default', 'client', 'session')";
+                    WHERE source IN ('configuration file', 'command line')";
         let rows = self.query("its settings", sql, &[]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }

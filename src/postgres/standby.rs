@@ -16,14 +16,16 @@ const ITSELF: &str = "
            (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::int8,
            (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE pid IS NOT NULL)::int8,
            (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE status = 'streaming')::int8,
-           (pg_get_wal_replay_pause_state() <> 'not paused')::int8,
+           (pg_get_wal_replay_pause_state() <> 'not paused')::int::int8,
            (SELECT wait_event_type || '/' || wait_event FROM pg_stat_get_activity(NULL)
              WHERE backend_type = 'startup'),
            @STARTUP_READS@::int8,
            (SELECT (to_jsonb(p) - 'stats_reset')::text FROM pg_stat_recovery_prefetch p)";
 
-/// `pg_stat_io` is there since 16. It does not count prefetches: an advice is no read.
-const STARTUP_READS: &str = "(SELECT sum(reads) FROM pg_stat_get_io() WHERE backend_type = 'startup')";
+/// `pg_stat_io` is there since 16. It does not count prefetches: an advice is no read. Since 18 it counts the reading
+/// of WAL too, which is left out here: the question is which pages of relations replay reads for itself.
+const STARTUP_READS: &str =
+    "(SELECT sum(reads) FROM pg_stat_get_io() WHERE backend_type = 'startup' AND object = 'relation')";
 
 /// A standby as a source of the sampler.
 pub struct StandbySource {

@@ -25,7 +25,7 @@ pub struct ArmOutcome {
 #[derive(Debug, thiserror::Error)]
 pub enum ArmError {
     /// Its lab could not be set up.
-    #[error("{arm}: setting up the nodes: {source:#}")]
+    #[error("{arm}: setting up the nodes")]
     Raise {
         /// The arm.
         arm: String,

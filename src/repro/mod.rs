@@ -58,8 +58,8 @@ impl Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum ReproError {
     /// What all arms share could not be got ready.
-    #[error("getting ready: {0:#}")]
-    Prepare(anyhow::Error),
+    #[error("getting ready")]
+    Prepare(#[source] anyhow::Error),
     /// An arm failed.
     #[error(transparent)]
     Arm(#[from] ArmError),

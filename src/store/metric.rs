@@ -204,7 +204,7 @@ impl Metric {
             ),
             Self::StartupReadsTotal => (
                 "startup_reads_total",
-                "reads by the startup process itself (pg_stat_io, 16 and later)",
+                "reads of relations by the startup process itself (pg_stat_io, 16 and later)",
             ),
             Self::RecoveryPrefetch(_) => (RECOVERY_PREFETCH, "a column of pg_stat_recovery_prefetch"),
         }
