@@ -135,16 +135,18 @@ async fn apt(program: &str, arguments: &[&str]) -> Result<String, ImageError> {
 
 /// The options of mmdebstrap but for its hook, and its last arguments.
 fn arguments(major: u16, suite: Suite, archive: &Archive, apt_options: &[String]) -> Vec<String> {
-    let package = match suite.on_top {
-        Some(on_top) => format!("postgresql-{major}/{on_top}"),
+    let server = match suite.on_top {
+        // apt takes from there no more than it is told, so what the server depends on of its own source is named too.
+        Some(on_top) => {
+            format!("postgresql-{major}/{on_top},postgresql-client-{major}/{on_top},libpq5/{on_top}")
+        }
         None => format!("postgresql-{major}"),
     };
     let mut arguments = vec![
-        "--quiet".to_owned(),
         "--variant=essential".to_owned(),
         "--format=tar".to_owned(),
         "--components=main".to_owned(),
-        format!("--include={package},mount,util-linux,e2fsprogs"),
+        format!("--include={server},mount,util-linux,e2fsprogs"),
         // They would look for what the hook has removed.
         "--skip=cleanup/apt,cleanup/mmdebstrap".to_owned(),
         // A mirror may have stopped being updated; its signatures are still checked.

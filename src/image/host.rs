@@ -75,6 +75,8 @@ const SUPPORT_TREES: [&str; 2] = ["/usr/lib/locale/C.utf8", "/usr/lib/locale/C.U
 const SYSTEM_TIME_ZONES: &str = "/usr/share/zoneinfo";
 /// Modules that need an interpreter or LLVM, which are not packed.
 const UNWANTED_MODULES: [&str; 4] = ["llvmjit", "plperl", "plpython", "pltcl"];
+/// How long one of PostgreSQL's programs may take to say its version or its directories.
+const TOOL_DEADLINE: Duration = Duration::from_secs(30);
 /// Space for the archive, with room for a build with debugging symbols.
 const NEEDED_MB: u64 = 600;
 
@@ -114,7 +116,7 @@ pub(super) async fn from_host(
         "Packing PostgreSQL {version} of this host ({})",
         bindir.display()
     )));
-    let pack = pack_server(&installation(&bindir, None)?)?;
+    let pack = pack_server(&installation(&bindir, None).await?)?;
     build(
         engine,
         pack,
@@ -137,7 +139,7 @@ pub(super) async fn from_prefix(
 ) -> Result<ServerImage, ImageError> {
     let prefix = fs::canonicalize(prefix).map_err(|error| ImageError::file("find", prefix, &error))?;
     let bindir = prefix.join("bin");
-    let installation = installation(&bindir, Some(&prefix))?;
+    let installation = installation(&bindir, Some(&prefix)).await?;
     let version = version_of(&bindir).await?;
     if version.major < OLDEST_MAJOR {
         return Err(ImageError::TooOld {
@@ -221,7 +223,7 @@ fn bindirs() -> Vec<PathBuf> {
 async fn version_of(bindir: &Path) -> Result<ServerVersion, ImageError> {
     let mut command = Command::new(bindir.join("postgres"));
     command.arg("--version");
-    let text = process::run(command, Duration::from_secs(30), |_| ()).await?;
+    let text = process::run(command, TOOL_DEADLINE, |_| ()).await?;
     ServerVersion::parse(&text).ok_or(ImageError::UnknownVersion {
         text: text.trim().to_owned(),
     })
@@ -236,46 +238,57 @@ fn newest(installed: Vec<(ServerVersion, PathBuf)>, major: Option<u16>) -> Optio
         .max_by_key(|(version, _)| version.number)
 }
 
-/// Finds what belongs to the programs in `bindir`. PostgreSQL finds it relative to them, so it does not matter where it was built for.
-fn installation(bindir: &Path, prefix: Option<&Path>) -> Result<Installation, ImageError> {
+/// Finds what belongs to the programs in `bindir`: where their own `pg_config` says, or else in the usual layouts.
+async fn installation(bindir: &Path, prefix: Option<&Path>) -> Result<Installation, ImageError> {
     let root = bindir.parent().unwrap_or(bindir);
     let missing = |missing: &str| ImageError::NotAnInstallation {
         prefix: prefix.unwrap_or(root).to_owned(),
         missing: missing.to_owned(),
     };
-    for program in NEEDED_PROGRAMS {
-        if !is_program(&bindir.join(program)) {
-            return Err(missing(&format!("bin/{program}")));
-        }
-    }
-    let mut shares = ["share", "share/postgresql", "share/pgsql"]
-        .map(|dir| root.join(dir))
-        .to_vec();
-    // Debian: /usr/lib/postgresql/15/bin and /usr/share/postgresql/15.
-    if let Some(version) = root
-        .strip_prefix("/usr/lib/postgresql")
-        .ok()
-        .filter(|_| prefix.is_none())
+    if let Some(program) = NEEDED_PROGRAMS
+        .iter()
+        .find(|program| !is_program(&bindir.join(program)))
     {
+        return Err(missing(&format!("bin/{program}")));
+    }
+    let (mut shares, mut libs) = (Vec::new(), Vec::new());
+    // It looks from where it is, as the server does, so its answer holds for an installation that was moved.
+    if let Some((share, lib)) = ask_pg_config(bindir).await {
+        shares.push(share);
+        libs.push(lib);
+    }
+    shares.extend(["share", "share/postgresql", "share/pgsql"].map(|dir| root.join(dir)));
+    libs.extend(
+        [
+            "lib",
+            "lib/postgresql",
+            "lib/pgsql",
+            "lib64",
+            "lib64/postgresql",
+            "lib64/pgsql",
+        ]
+        .map(|dir| root.join(dir)),
+    );
+    // Debian: /usr/lib/postgresql/15/bin and /usr/share/postgresql/15.
+    if let Ok(version) = root.strip_prefix("/usr/lib/postgresql") {
         shares.push(Path::new("/usr/share/postgresql").join(version));
     }
-    let libs = [
-        "lib",
-        "lib/postgresql",
-        "lib64",
-        "lib64/pgsql",
-        "lib64/postgresql",
-        "lib/pgsql",
-    ];
     let holding = |dirs: Vec<PathBuf>, file: &str| dirs.into_iter().find(|dir| dir.join(file).is_file());
-    let library_path = prefix.map(|prefix| prefix.join("lib")).filter(|dir| dir.is_dir());
     Ok(Installation {
         bindir: bindir.to_owned(),
         sharedir: holding(shares, "postgres.bki").ok_or_else(|| missing("share/postgres.bki"))?,
-        pkglibdir: holding(libs.map(|dir| root.join(dir)).to_vec(), "libpqwalreceiver.so")
-            .ok_or_else(|| missing("lib/libpqwalreceiver.so"))?,
-        library_path,
+        pkglibdir: holding(libs, "libpqwalreceiver.so").ok_or_else(|| missing("lib/libpqwalreceiver.so"))?,
+        library_path: prefix.map(|prefix| prefix.join("lib")).filter(|dir| dir.is_dir()),
     })
+}
+
+/// The directories of share files and modules; `None` without a `pg_config` that works.
+async fn ask_pg_config(bindir: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut command = Command::new(bindir.join("pg_config"));
+    command.args(["--sharedir", "--pkglibdir"]);
+    let answer = process::run(command, TOOL_DEADLINE, |_| ()).await.ok()?;
+    let mut lines = answer.lines();
+    Some((PathBuf::from(lines.next()?), PathBuf::from(lines.next()?)))
 }
 
 /// The server's own files, without what they need of the system.

@@ -36,37 +36,56 @@ fn prefix(share: &str, lib: &str) -> tempfile::TempDir {
     dir
 }
 
-fn find(dir: &tempfile::TempDir) -> Result<Installation, ImageError> {
-    installation(&dir.path().join("bin"), Some(dir.path()))
+async fn find(dir: &tempfile::TempDir) -> Result<Installation, ImageError> {
+    installation(&dir.path().join("bin"), Some(dir.path())).await
 }
 
-#[test]
-fn share_and_modules_are_found_in_either_layout() {
+#[tokio::test]
+async fn share_and_modules_are_found_in_either_layout() {
     for (share, lib) in [
         ("share", "lib"),
         ("share/postgresql", "lib/postgresql"),
         ("share/pgsql", "lib64/pgsql"),
     ] {
         let dir = prefix(share, lib);
-        let found = find(&dir).unwrap();
+        let found = find(&dir).await.unwrap();
         assert_eq!(found.sharedir, dir.path().join(share));
         assert_eq!(found.pkglibdir, dir.path().join(lib));
     }
 }
 
-#[test]
-fn an_installation_without_a_program_names_it() {
+#[tokio::test]
+async fn pg_config_knows_better_than_the_usual_layouts() {
+    let dir = prefix("share", "lib");
+    let elsewhere = prefix("odd-share", "odd-lib");
+    let (share, lib) = (
+        elsewhere.path().join("odd-share"),
+        elsewhere.path().join("odd-lib"),
+    );
+    let script = dir.path().join("bin/pg_config");
+    fs::write(
+        &script,
+        format!("#!/bin/sh\necho {}\necho {}\n", share.display(), lib.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let found = find(&dir).await.unwrap();
+    assert_eq!((found.sharedir, found.pkglibdir), (share, lib));
+}
+
+#[tokio::test]
+async fn an_installation_without_a_program_names_it() {
     let dir = prefix("share", "lib");
     fs::remove_file(dir.path().join("bin/pgbench")).unwrap();
-    let text = find(&dir).unwrap_err().to_string();
+    let text = find(&dir).await.unwrap_err().to_string();
     assert!(
         text.ends_with("is no PostgreSQL installation: it has no bin/pgbench"),
         "{text}"
     );
 }
 
-#[test]
-fn an_installation_without_the_walreceiver_names_it() {
+#[tokio::test]
+async fn an_installation_without_the_walreceiver_names_it() {
     let dir = prefix("share", "lib");
     fs::remove_file(dir.path().join("lib/libpqwalreceiver.so")).unwrap();
     assert!(
@@ -77,11 +96,11 @@ fn an_installation_without_the_walreceiver_names_it() {
     );
 }
 
-#[test]
-fn modules_that_need_an_interpreter_and_manual_pages_stay_out() {
+#[tokio::test]
+async fn modules_that_need_an_interpreter_and_manual_pages_stay_out() {
     let dir = prefix("share", "lib");
     let root = dir.path().canonicalize().unwrap();
-    let packed = pack_server(&installation(&root.join("bin"), Some(&root)).unwrap())
+    let packed = pack_server(&installation(&root.join("bin"), Some(&root)).await.unwrap())
         .unwrap()
         .host_files();
     let has = |path: &str| packed.contains(&root.join(path));
