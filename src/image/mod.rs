@@ -10,6 +10,7 @@ mod closure;
 mod debian;
 mod error;
 mod host;
+mod installation;
 mod pack;
 mod plan;
 mod process;
