@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::error::ImageError;
-use super::server::{BUILD, Facts, ImageSource, Provenance, ServerImage, labels_of};
+use super::server::{BUILD, Facts, ImageSource, Provenance, REPOSITORY, ServerImage, labels_of};
 use super::version::{OLDEST_MAJOR, ServerVersion};
 use super::{ImageProgress, OnProgress};
 use crate::docker::labels::{self, Kind, Labels, Selector};
@@ -19,8 +19,6 @@ const TOOLS: &str = include_str!("../../docker/tools.sh");
 /// Takes out of a file system what no server reads.
 pub(super) const SLIM: &str = include_str!("../../docker/slim.sh");
 
-/// Name of every server image of the lab, before the colon.
-const REPOSITORY: &str = "stall-lab/postgres";
 /// How `verify.sh` begins the lines that the lab reads.
 const MARK: &str = "stall-lab: ";
 
