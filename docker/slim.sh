@@ -17,7 +17,9 @@ rm -rf \
     usr/bin/perl* usr/bin/apt* usr/bin/dpkg* usr/bin/localedef usr/bin/openssl usr/bin/systemd* usr/bin/systemctl \
     usr/bin/journalctl usr/bin/loginctl usr/bin/sqv usr/bin/gpgv usr/local/bin/gosu \
     etc/apt etc/dpkg etc/perl etc/systemd etc/postgresql \
-    var/lib/postgresql var/lib/dpkg var/lib/apt var/lib/systemd var/cache var/log docker-entrypoint-initdb.d
+    var/lib/dpkg var/lib/apt var/lib/systemd var/cache var/log docker-entrypoint-initdb.d
 rm -rf usr/lib/postgresql/*/lib/bitcode usr/lib/postgresql/*/lib/llvmjit* usr/local/lib/postgresql/bitcode \
     usr/local/lib/postgresql/llvmjit*
+# In a build on the official image a volume is mounted there, whose contents do not reach the image.
+rm -rf var/lib/postgresql 2>/dev/null || :
 mkdir -p var/cache var/log

@@ -138,10 +138,9 @@ impl BuildOutput {
         for piece in message.stream.iter().flat_map(|text| text.split_inclusive('\n')) {
             self.line.push_str(piece);
             if piece.ends_with('\n') {
-                let line = std::mem::take(&mut self.line);
-                let line = line.trim_end();
+                let line = plain(&std::mem::take(&mut self.line));
                 if !line.is_empty() {
-                    on_line(line);
+                    on_line(&line);
                 }
             }
         }
@@ -158,6 +157,19 @@ impl BuildOutput {
             (Err(cause), _) => Err(cause),
         }
     }
+}
+
+/// A line as it stays on a terminal, without the colours that the builder gives to standard error.
+fn plain(line: &str) -> String {
+    let last = line.trim_end().rsplit('\r').next().unwrap_or_default();
+    let mut plain = String::with_capacity(last.len());
+    let mut rest = last;
+    while let Some((before, escape)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = escape.split_once('m').map_or("", |(_, after)| after);
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// The context as a tar stream that reads the archive only while it is sent.

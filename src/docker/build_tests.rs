@@ -100,6 +100,14 @@ async fn a_build_gives_its_lines_and_the_id() {
     assert_eq!(lines, ["Step 1/1 : FROM scratch", " ---> abc"]);
 }
 
+#[test]
+fn a_line_is_what_stays_on_a_terminal() {
+    assert_eq!(plain("Reading 5%\rReading 10%\rReading done\r\n"), "Reading done");
+    assert_eq!(plain("\u{1b}[91mrm: busy\n"), "rm: busy");
+    assert_eq!(plain("\u{1b}[0m\n"), "");
+    assert_eq!(plain(" ---> abc\n"), " ---> abc");
+}
+
 #[tokio::test]
 async fn a_step_that_fails_is_an_error_with_the_last_lines() {
     let body = format!(

@@ -195,7 +195,7 @@ mod tests {
     async fn one_that_does_not_end_is_removed_at_the_deadline() {
         let log = Answer::cut_stream(&frame(1, "still here\n")).then_silence();
         let fake = fake(log, Answer::json(r#"{"StatusCode":0}"#));
-        let error = run(&fake, Duration::from_millis(300)).await.0.unwrap_err();
+        let error = run(&fake, Duration::from_secs(1)).await.0.unwrap_err();
         assert!(
             matches!(&error, DockerError::TimedOut { last_lines, .. } if last_lines == &["still here"]),
             "{error}"

@@ -18,7 +18,7 @@ pub struct ContainerSpec {
     pub image: String,
     /// `user` or `uid:gid`; `None` is the image's.
     pub user: Option<String>,
-    /// Program and first arguments; `None` is the image's, an empty list none at all.
+    /// Program and first arguments; `None` is the image's.
     pub entrypoint: Option<Vec<String>>,
     /// Arguments after the entrypoint; empty is the image's (unless an entrypoint is given).
     pub cmd: Vec<String>,

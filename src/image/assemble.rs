@@ -1,13 +1,14 @@
 //! The last steps, the same for every source: build, verify, label, name.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::error::ImageError;
-use super::server::{BUILD, Facts, ImageSource, Provenance, ServerImage, labels_of};
+use super::server::{BUILD, Facts, ImageSource, Provenance, REPOSITORY, ServerImage, labels_of};
 use super::version::{OLDEST_MAJOR, ServerVersion};
 use super::{ImageProgress, OnProgress};
-use crate::docker::labels::{self, Kind, Selector};
+use crate::docker::labels::{self, Kind, Labels, Selector};
 use crate::docker::{BuildContext, BuildSpec, ContextArchive, ContextFile, Engine};
 
 const DOCKERFILE_ROOTFS: &str = include_str!("../../docker/Dockerfile.rootfs");
@@ -18,8 +19,6 @@ const TOOLS: &str = include_str!("../../docker/tools.sh");
 /// Takes out of a file system what no server reads.
 pub(super) const SLIM: &str = include_str!("../../docker/slim.sh");
 
-/// Name of every server image of the lab, before the colon.
-const REPOSITORY: &str = "stall-lab/postgres";
 /// How `verify.sh` begins the lines that the lab reads.
 const MARK: &str = "stall-lab: ";
 
@@ -161,9 +160,13 @@ async fn name(
             version: facts.version.short().to_owned(),
         });
     }
-    let mut spec = spec("Dockerfile.named", &[DOCKERFILE_NAMED], &["Dockerfile.named"]);
+    let labels = label_instruction(&labels_of(&facts, origin.source, origin.digest));
+    let mut spec = spec(
+        "Dockerfile.named",
+        &[&format!("{DOCKERFILE_NAMED}{labels}")],
+        &["Dockerfile.named"],
+    );
     spec.tag = Some(reference.clone());
-    spec.labels = labels_of(&facts, origin.source, origin.digest);
     spec.build_args.insert("VERIFIED".to_owned(), verified.to_owned());
     spec.build_args.insert("BINDIR".to_owned(), facts.bindir.clone());
     let id = engine
@@ -187,6 +190,22 @@ async fn name(
         gid,
         note: None,
     })
+}
+
+/// One instruction for all labels: the classic builder makes a step, and a layer, of each label that is given beside the Dockerfile.
+fn label_instruction(labels: &Labels) -> String {
+    let mut instruction = "LABEL".to_owned();
+    for (key, value) in labels {
+        let value = value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('$', "\\$")
+            .replace('\n', " ");
+        // Writing to a String does not fail.
+        let _ = write!(instruction, " {key}=\"{value}\"");
+    }
+    instruction.push('\n');
+    instruction
 }
 
 /// `stall-lab/postgres:18.6-debian`, and the beginning of the digest where there may be several of one version.
@@ -266,6 +285,15 @@ mod tests {
             facts(&said(&[version, ("bindir", "/b"), ("uid", "root"), ("gid", "1")])),
             Err("uid")
         );
+    }
+
+    #[test]
+    fn labels_are_one_instruction_whatever_is_in_them() {
+        let labels = Labels::from([
+            ("a".to_owned(), "x y".to_owned()),
+            ("b".to_owned(), r#"q"$\"#.to_owned()),
+        ]);
+        assert_eq!(label_instruction(&labels), "LABEL a=\"x y\" b=\"q\\\"\\$\\\\\"\n");
     }
 
     #[test]

@@ -1,31 +1,19 @@
 //! A PostgreSQL of this host, packed with its libraries and share files: the installed one, or a user's build under a prefix.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use tokio::process::Command;
+use std::path::Path;
 
 use super::assemble::{Material, Origin, assemble};
 use super::closure;
 use super::error::ImageError;
+use super::installation::{Installation, NEEDED_PROGRAMS, bindirs, installation, newest, version_of};
 use super::pack::Pack;
 use super::process::{self, find_program, is_program};
 use super::server::{self, ImageSource, ServerImage};
-use super::version::{OLDEST_MAJOR, ServerVersion};
+use super::version::OLDEST_MAJOR;
 use super::{ImageProgress, OnProgress};
 use crate::docker::Engine;
 
-/// Programs of PostgreSQL without which there is no server image.
-const NEEDED_PROGRAMS: [&str; 7] = [
-    "postgres",
-    "initdb",
-    "pg_ctl",
-    "psql",
-    "pgbench",
-    "pg_waldump",
-    "pg_controldata",
-];
 /// Programs of PostgreSQL that are useful in a server container.
 const MORE_PROGRAMS: [&str; 8] = [
     "pg_isready",
@@ -84,18 +72,6 @@ const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\n\
 const GROUP: &str = "root:x:0:\npostgres:x:999:\nnogroup:x:65534:\n";
 const NSSWITCH: &str = "passwd: files\ngroup: files\nhosts: files dns\n";
 
-/// A PostgreSQL on this host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Installation {
-    bindir: PathBuf,
-    /// Where `postgres.bki` is.
-    sharedir: PathBuf,
-    /// Where the modules are, like `libpqwalreceiver.so`.
-    pkglibdir: PathBuf,
-    /// Where libraries are that the dynamic linker may not find by itself.
-    library_path: Option<PathBuf>,
-}
-
 /// Packs the newest installed PostgreSQL, of `major` if that is given.
 pub(super) async fn from_host(
     engine: &Engine,
@@ -114,7 +90,7 @@ pub(super) async fn from_host(
         "Packing PostgreSQL {version} of this host ({})",
         bindir.display()
     )));
-    let pack = pack_server(&installation(&bindir, None)?)?;
+    let pack = pack_server(&installation(&bindir, None).await?)?;
     build(
         engine,
         pack,
@@ -137,7 +113,7 @@ pub(super) async fn from_prefix(
 ) -> Result<ServerImage, ImageError> {
     let prefix = fs::canonicalize(prefix).map_err(|error| ImageError::file("find", prefix, &error))?;
     let bindir = prefix.join("bin");
-    let installation = installation(&bindir, Some(&prefix))?;
+    let installation = installation(&bindir, Some(&prefix)).await?;
     let version = version_of(&bindir).await?;
     if version.major < OLDEST_MAJOR {
         return Err(ImageError::TooOld {
@@ -185,96 +161,6 @@ pub(super) async fn check_same_machine(engine: &Engine) -> Result<(), ImageError
     Err(ImageError::OtherMachine {
         engine: format!("linux {engine}"),
         host: format!("{os} {host}"),
-    })
-}
-
-/// Where a PostgreSQL may be installed: directories with a `postgres`, each once.
-fn bindirs() -> Vec<PathBuf> {
-    let mut dirs = Vec::new();
-    for (parent, prefix) in [
-        ("/usr/lib/postgresql", ""),
-        ("/usr", "pgsql-"),
-        ("/opt", "postgresql"),
-    ] {
-        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(prefix) {
-                dirs.push(entry.path().join("bin"));
-            }
-        }
-    }
-    dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
-    for program in ["pg_config", "postgres"] {
-        // Both may be links from a directory in PATH to where the server is.
-        let real = find_program(program).and_then(|program| fs::canonicalize(program).ok());
-        dirs.extend(real.and_then(|program| program.parent().map(Path::to_path_buf)));
-    }
-    let mut dirs: Vec<PathBuf> = dirs
-        .into_iter()
-        .filter_map(|dir| fs::canonicalize(dir).ok())
-        .collect();
-    dirs.retain(|dir| is_program(&dir.join("postgres")));
-    dirs.sort();
-    dirs.dedup();
-    dirs
-}
-
-async fn version_of(bindir: &Path) -> Result<ServerVersion, ImageError> {
-    let mut command = Command::new(bindir.join("postgres"));
-    command.arg("--version");
-    let text = process::run(command, Duration::from_secs(30), |_| ()).await?;
-    ServerVersion::parse(&text).ok_or(ImageError::UnknownVersion {
-        text: text.trim().to_owned(),
-    })
-}
-
-fn newest(installed: Vec<(ServerVersion, PathBuf)>, major: Option<u16>) -> Option<(ServerVersion, PathBuf)> {
-    installed
-        .into_iter()
-        .filter(|(version, _)| {
-            version.major >= OLDEST_MAJOR && major.is_none_or(|major| version.major == major)
-        })
-        .max_by_key(|(version, _)| version.number)
-}
-
-/// Finds what belongs to the programs in `bindir`. PostgreSQL finds it relative to them, so it does not matter where it was built for.
-fn installation(bindir: &Path, prefix: Option<&Path>) -> Result<Installation, ImageError> {
-    let root = bindir.parent().unwrap_or(bindir);
-    let missing = |missing: &str| ImageError::NotAnInstallation {
-        prefix: prefix.unwrap_or(root).to_owned(),
-        missing: missing.to_owned(),
-    };
-    for program in NEEDED_PROGRAMS {
-        if !is_program(&bindir.join(program)) {
-            return Err(missing(&format!("bin/{program}")));
-        }
-    }
-    let mut shares = ["share", "share/postgresql", "share/pgsql"]
-        .map(|dir| root.join(dir))
-        .to_vec();
-    // Debian: /usr/lib/postgresql/15/bin and /usr/share/postgresql/15.
-    if let Some(version) = root
-        .strip_prefix("/usr/lib/postgresql")
-        .ok()
-        .filter(|_| prefix.is_none())
-    {
-        shares.push(Path::new("/usr/share/postgresql").join(version));
-    }
-    let libs = [
-        "lib",
-        "lib/postgresql",
-        "lib64",
-        "lib64/pgsql",
-        "lib64/postgresql",
-        "lib/pgsql",
-    ];
-    let holding = |dirs: Vec<PathBuf>, file: &str| dirs.into_iter().find(|dir| dir.join(file).is_file());
-    let library_path = prefix.map(|prefix| prefix.join("lib")).filter(|dir| dir.is_dir());
-    Ok(Installation {
-        bindir: bindir.to_owned(),
-        sharedir: holding(shares, "postgres.bki").ok_or_else(|| missing("share/postgres.bki"))?,
-        pkglibdir: holding(libs.map(|dir| root.join(dir)).to_vec(), "libpqwalreceiver.so")
-            .ok_or_else(|| missing("lib/libpqwalreceiver.so"))?,
-        library_path,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The server image: PostgreSQL and the few tools the lab needs, from wherever it can be had.
 //!
-//! [`resolve`] tries the ways of [`plan`] in order: an image the lab built already, the official image from a registry, Debian's
+//! [`resolve`] tries the ways ([`Way`]) in order: an image the lab built already, the official image from a registry, Debian's
 //! packages, a PostgreSQL found on the host. Whatever the base, the image ends the same: `docker/verify.sh` proves it in the last
 //! build step, and labels carry what the lab has to know of it.
 
@@ -10,6 +10,7 @@ mod closure;
 mod debian;
 mod error;
 mod host;
+mod installation;
 mod pack;
 mod plan;
 mod process;

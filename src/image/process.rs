@@ -246,24 +246,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tool_that_hangs_goes_with_its_children_and_may_clean_up() {
-        let dir = tempfile::tempdir().unwrap();
-        let script = format!(
-            "trap 'echo bye > {0}/cleaned; exit 1' TERM; sleep 1000 & echo $! > {0}/child; wait",
-            dir.path().display()
-        );
-        let error = run(sh(&script), Duration::from_millis(500), |_| ())
+    async fn a_tool_that_hangs_is_stopped_at_the_deadline() {
+        let error = run(sh("sleep 1000"), Duration::from_millis(50), |_| ())
             .await
             .unwrap_err();
         assert!(matches!(error, ImageError::ToolTimedOut { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_cancelled_goes_with_its_children_and_may_clean_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!(
+            "trap 'echo bye > {0}/cleaned; exit 1' TERM; sleep 1000 & echo $! > {0}/child; echo ready >&2; wait",
+            dir.path().display()
+        );
+        let ready = tokio::sync::Notify::new();
+        tokio::select! {
+            ended = run(sh(&script), SOON, |_| ready.notify_one()) => panic!("{ended:?}"),
+            () = ready.notified() => {}
+        }
         assert_eq!(
             std::fs::read_to_string(dir.path().join("cleaned")).unwrap(),
             "bye\n"
         );
         let child = std::fs::read_to_string(dir.path().join("child")).unwrap();
-        // A zombie, whose parent is gone and which is not yet reaped, has an empty command line.
-        let command = std::fs::read(format!("/proc/{}/cmdline", child.trim())).unwrap_or_default();
-        assert!(command.is_empty(), "the child still runs");
+        // A process that is told to end does so a moment later; a zombie, not yet reaped, has an empty command line.
+        let end = std::time::Instant::now() + SOON;
+        while std::fs::read(format!("/proc/{}/cmdline", child.trim()))
+            .is_ok_and(|command| !command.is_empty())
+        {
+            assert!(std::time::Instant::now() < end, "the child still runs");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@ use super::version::{OLDEST_MAJOR, ServerVersion};
 use crate::docker::labels::{self, Kind, Labels, Selector};
 use crate::docker::{Engine, ImageEntry};
 
+/// Name of every server image of the lab, before the colon.
+pub(super) const REPOSITORY: &str = "stall-lab/postgres";
 const VERSION: &str = "org.stall-lab.image.version";
 const BINDIR: &str = "org.stall-lab.image.bindir";
 const UID: &str = "org.stall-lab.image.uid";
@@ -164,11 +166,17 @@ pub struct ListedImage {
     pub created_unix: i64,
 }
 
+/// The tag by which the lab knows an image, whatever others a user has given it.
+fn own_tag(tags: &[String]) -> Option<&str> {
+    let ours = tags.iter().find(|tag| tag.starts_with(REPOSITORY));
+    ours.or(tags.first()).map(String::as_str)
+}
+
 /// All server images of the lab, newest first.
 pub(super) async fn list(engine: &Engine) -> Result<Vec<ListedImage>, ImageError> {
     let selector = Selector::run(labels::IMAGE).kind(Kind::ServerImage);
     let listed = |entry: ImageEntry| {
-        let image = ServerImage::from_labels(entry.tags.first()?, &entry.id, &entry.labels)?;
+        let image = ServerImage::from_labels(own_tag(&entry.tags)?, &entry.id, &entry.labels)?;
         Some(ListedImage {
             image,
             size_bytes: entry.size_bytes,
@@ -208,7 +216,7 @@ pub(super) async fn built_from(engine: &Engine, origin: &str) -> Result<Option<S
     let selector = Selector::run(labels::IMAGE)
         .kind(Kind::ServerImage)
         .label(ORIGIN, origin);
-    let found = |entry: ImageEntry| ServerImage::from_labels(entry.tags.first()?, &entry.id, &entry.labels);
+    let found = |entry: ImageEntry| ServerImage::from_labels(own_tag(&entry.tags)?, &entry.id, &entry.labels);
     Ok(engine.images(&selector).await?.into_iter().find_map(found))
 }
 
@@ -253,6 +261,17 @@ pub(super) mod tests {
     fn an_image_that_is_not_finished_is_none() {
         let labels = labels::of(labels::IMAGE, Kind::ServerImage);
         assert_eq!(ServerImage::from_labels("x", "sha256:1", &labels), None);
+    }
+
+    #[test]
+    fn the_labs_own_tag_goes_before_a_users() {
+        let tags = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            own_tag(&tags(&["mine:1", "stall-lab/postgres:18.6-debian"])),
+            Some("stall-lab/postgres:18.6-debian")
+        );
+        assert_eq!(own_tag(&tags(&["mine:1"])), Some("mine:1"));
+        assert_eq!(own_tag(&[]), None);
     }
 
     #[test]
