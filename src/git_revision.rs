@@ -5,11 +5,7 @@
 use std::process::Command;
 
 fn git(args: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .args(args)
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
+    let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
@@ -22,20 +18,9 @@ fn main() {
     }
     println!("cargo::rerun-if-changed=src");
     if let Some(revision) = git(&["rev-parse", "--short=12", "HEAD"]) {
-        let dirty = git(&[
-            "status",
-            "--porcelain",
-            "--untracked-files=no",
-            "--",
-            "src",
-            "docker",
-            "profiles",
-        ]);
-        let suffix = if dirty.is_some_and(|changes| !changes.is_empty()) {
-            "+changes"
-        } else {
-            ""
-        };
+        let dirty =
+            git(&["status", "--porcelain", "--untracked-files=no", "--", "src", "docker", "profiles"]);
+        let suffix = if dirty.is_some_and(|changes| !changes.is_empty()) { "+changes" } else { "" };
         println!("cargo::rustc-env=STALL_LAB_GIT_REVISION={revision}{suffix}");
     }
 }

@@ -54,12 +54,7 @@ pub struct Analysed {
 
 impl Analysed {
     fn recorded(&self) -> Recorded<'_> {
-        Recorded {
-            run: &self.run,
-            timeline: &self.timeline,
-            events: &self.events,
-            summary: &self.summary,
-        }
+        Recorded { run: &self.run, timeline: &self.timeline, events: &self.events, summary: &self.summary }
     }
 }
 
@@ -71,13 +66,7 @@ pub fn analyse(folder: RunFolder) -> Result<Analysed, AnalysisError> {
     let (run, timeline, events) = (folder.run()?, folder.timeline()?, folder.events()?);
     let summary = verdict::judge(&run, &timeline, &events);
     folder.save_summary(&summary)?;
-    let analysed = Analysed {
-        folder,
-        run,
-        timeline,
-        events,
-        summary,
-    };
+    let analysed = Analysed { folder, run, timeline, events, summary };
     plot::timeline(&analysed.recorded(), &analysed.folder.plot_path())?;
     let page = report::page(&analysed.run, &analysed.summary, &analysed.events);
     write(&analysed.folder.page_path(), &page)?;
@@ -99,13 +88,8 @@ const MEMBERS: &str = "comparison.json";
 /// # Errors
 /// When a file cannot be written.
 pub fn compare(folder: &Path, runs: &[Analysed]) -> Result<(), AnalysisError> {
-    let folders: Vec<PathBuf> = runs
-        .iter()
-        .map(|run| relative(run.folder.path(), folder))
-        .collect();
-    let members = serde_json::to_string_pretty(&Members {
-        runs: folders.clone(),
-    });
+    let folders: Vec<PathBuf> = runs.iter().map(|run| relative(run.folder.path(), folder)).collect();
+    let members = serde_json::to_string_pretty(&Members { runs: folders.clone() });
     let members = members.map_err(|error| unwritten(folder, error.into()))?;
     write(&folder.join(MEMBERS), &(members + "\n"))?;
     let recorded: Vec<Recorded<'_>> = runs.iter().map(Analysed::recorded).collect();
@@ -113,11 +97,7 @@ pub fn compare(folder: &Path, runs: &[Analysed]) -> Result<(), AnalysisError> {
     let arms: Vec<Arm<'_>> = runs
         .iter()
         .zip(&folders)
-        .map(|(run, folder)| Arm {
-            run: &run.run,
-            summary: &run.summary,
-            folder,
-        })
+        .map(|(run, folder)| Arm { run: &run.run, summary: &run.summary, folder })
         .collect();
     write(&folder.join("comparison.csv"), &report::comparison_csv(&arms)?)?;
     write(&folder.join("README.md"), &report::comparison(&arms))
@@ -140,19 +120,14 @@ pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
     let members = path.join(MEMBERS);
     if !members.exists() {
         if !path.join("run.json").exists() {
-            return Err(AnalysisError::NoResults {
-                path: path.to_owned(),
-            });
+            return Err(AnalysisError::NoResults { path: path.to_owned() });
         }
         return Ok(Redrawn::Run(Box::new(analyse(RunFolder::at(path))?)));
     }
     let text = std::fs::read_to_string(&members).map_err(|source| unwritten(&members, source))?;
     let listed: Members = serde_json::from_str(&text).map_err(|error| unwritten(&members, error.into()))?;
-    let runs: Vec<Analysed> = listed
-        .runs
-        .iter()
-        .map(|run| analyse(RunFolder::at(path.join(run))))
-        .collect::<Result<_, _>>()?;
+    let runs: Vec<Analysed> =
+        listed.runs.iter().map(|run| analyse(RunFolder::at(path.join(run)))).collect::<Result<_, _>>()?;
     compare(path, &runs)?;
     Ok(Redrawn::Comparison(runs.len()))
 }
@@ -170,8 +145,5 @@ fn write(path: &Path, text: &str) -> Result<(), AnalysisError> {
 }
 
 fn unwritten(path: &Path, source: std::io::Error) -> AnalysisError {
-    AnalysisError::Write {
-        path: path.to_owned(),
-        source,
-    }
+    AnalysisError::Write { path: path.to_owned(), source }
 }

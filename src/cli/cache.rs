@@ -25,10 +25,7 @@ pub(super) async fn run(args: CacheArgs) -> anyhow::Result<Exit> {
     let databases = Cache::new(&engine, &helper, CACHE).list().await?;
     match args.action.unwrap_or(CacheAction::List) {
         CacheAction::List => list(&databases),
-        CacheAction::Remove {
-            databases: names,
-            all,
-        } => {
+        CacheAction::Remove { databases: names, all } => {
             for database in chosen(&databases, &names, all)? {
                 helper.remove_from_cache(&database.file).await?;
                 println!("removed {}", database.name());
@@ -67,9 +64,7 @@ fn chosen<'a>(
     let find = |name: &String| {
         let found = databases.iter().find(|database| database.name() == name);
         found.ok_or_else(|| {
-            UsageError(format!(
-                "there is no loaded database {name}; see `stall-lab cache list`"
-            ))
+            UsageError(format!("there is no loaded database {name}; see `stall-lab cache list`"))
         })
     };
     names.iter().map(find).collect()

@@ -19,9 +19,5 @@ pub(super) async fn run() -> anyhow::Result<Exit> {
         println!("nothing to remove");
     }
     println!("kept: loaded databases (`stall-lab cache`) and server images (`stall-lab image`)");
-    Ok(if removal.failures.is_empty() {
-        Exit::Success
-    } else {
-        Exit::Failure
-    })
+    Ok(if removal.failures.is_empty() { Exit::Success } else { Exit::Failure })
 }

@@ -47,19 +47,11 @@ pub(super) struct UsageError(pub String);
 
 /// The exit code of an error.
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
-    if error.is::<ProfileError>() || error.is::<UsageError>() {
-        Exit::Usage
-    } else {
-        Exit::Failure
-    }
+    if error.is::<ProfileError>() || error.is::<UsageError>() { Exit::Usage } else { Exit::Failure }
 }
 
 /// `error:`, in red where stderr is a terminal and NO_COLOR is not set.
 pub(super) fn error_prefix() -> &'static str {
     let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    if coloured {
-        "\u{1b}[1;31merror:\u{1b}[0m"
-    } else {
-        "error:"
-    }
+    if coloured { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" }
 }

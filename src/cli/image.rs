@@ -33,24 +33,15 @@ async fn list(engine: &Engine) -> anyhow::Result<Exit> {
         println!("no server image yet; a run builds one, or `stall-lab image build`");
     }
     for listed in images {
-        let size = listed
-            .size_bytes
-            .map_or_else(String::new, |bytes| human::bytes(bytes as f64));
+        let size = listed.size_bytes.map_or_else(String::new, |bytes| human::bytes(bytes as f64));
         let image = listed.image;
-        println!(
-            "{:<44} {:>9}  PostgreSQL {} ({})",
-            image.reference, size, image.version, image.source
-        );
+        println!("{:<44} {:>9}  PostgreSQL {} ({})", image.reference, size, image.version, image.source);
     }
     Ok(Exit::Success)
 }
 
 async fn references(engine: &Engine) -> anyhow::Result<Vec<String>> {
-    Ok(image::list(engine)
-        .await?
-        .into_iter()
-        .map(|listed| listed.image.reference)
-        .collect())
+    Ok(image::list(engine).await?.into_iter().map(|listed| listed.image.reference).collect())
 }
 
 async fn build(engine: &Engine, server: ServerArgs) -> anyhow::Result<Exit> {
@@ -64,10 +55,7 @@ async fn build(engine: &Engine, server: ServerArgs) -> anyhow::Result<Exit> {
     let image = image::resolve(engine, &request, &mut tell).await;
     progress.finish();
     let image = image?;
-    println!(
-        "{}  PostgreSQL {} ({})",
-        image.reference, image.version, image.source
-    );
+    println!("{}  PostgreSQL {} ({})", image.reference, image.version, image.source);
     if let Some(note) = image.note {
         println!("{note}");
     }

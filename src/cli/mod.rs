@@ -26,20 +26,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(help_or_error) => {
-            let exit = if help_or_error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Success
-            };
+            let exit = if help_or_error.use_stderr() { Exit::Usage } else { Exit::Success };
             // Nothing is left to do when even this cannot be printed.
             let _ = help_or_error.print();
             return exit;
         }
     };
-    let command_line = args
-        .iter()
-        .map(|arg| arg.to_string_lossy().into_owned())
-        .collect();
+    let command_line = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     match dispatch(cli.command, command_line) {
         Ok(exit) => exit,
         Err(error) => {
@@ -51,9 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit> {
     // One thread: the lab waits nearly all the time, and must not take what it measures.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,

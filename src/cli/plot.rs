@@ -8,11 +8,9 @@ use crate::report;
 pub(super) fn run(args: &PlotArgs) -> anyhow::Result<Exit> {
     for folder in &args.folders {
         match analysis::redraw(folder)? {
-            Redrawn::Run(run) => println!(
-                "{}\n  {}",
-                report::headline(&run.run, &run.summary),
-                folder.display()
-            ),
+            Redrawn::Run(run) => {
+                println!("{}\n  {}", report::headline(&run.run, &run.summary), folder.display())
+            }
             Redrawn::Comparison(runs) => println!("{runs} runs side by side\n  {}", folder.display()),
         }
     }

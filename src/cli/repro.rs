@@ -40,19 +40,14 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
 fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Request> {
     let profile = Profile::load(&args.profile, &args.set)?;
     let arms = Arm::of_prefetch(&profile, &args.prefetch);
-    let twice = arms
-        .iter()
-        .enumerate()
-        .find(|(at, arm)| arms[..*at].iter().any(|earlier| earlier.name == arm.name));
+    let twice =
+        arms.iter().enumerate().find(|(at, arm)| arms[..*at].iter().any(|earlier| earlier.name == arm.name));
     if let Some((_, arm)) = twice {
         return Err(UsageError(format!("--prefetch: {} is there twice", arm.name)).into());
     }
     let known = |name: &str| arms.iter().any(|arm| arm.name == name);
-    if let Some(unknown) = args
-        .expect
-        .iter()
-        .filter_map(|expected| expected.arm.as_deref())
-        .find(|arm| !known(arm))
+    if let Some(unknown) =
+        args.expect.iter().filter_map(|expected| expected.arm.as_deref()).find(|arm| !known(arm))
     {
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         return Err(UsageError(format!(
@@ -66,11 +61,7 @@ fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Reques
         arms,
         results: args.results.clone(),
         caps: if args.uncapped { Caps::Off } else { Caps::On },
-        teardown: if args.keep {
-            Teardown::Keep
-        } else {
-            Teardown::Remove
-        },
+        teardown: if args.keep { Teardown::Keep } else { Teardown::Remove },
         command_line,
     })
 }
@@ -87,20 +78,14 @@ fn log_to(progress: &Progress) {
     let filter =
         EnvFilter::try_from_env("STALL_LAB_LOG").unwrap_or_else(|_| EnvFilter::new("stall_lab=warn"));
     let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(coloured);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(coloured);
     // Only a second subscriber in one process could fail this.
     let _ = log.with_writer(progress.clone()).try_init();
 }
 
 fn tell(outcome: &Outcome) {
     for arm in &outcome.arms {
-        println!(
-            "{}: {}",
-            arm.analysed.run.arm,
-            report::headline(&arm.analysed.run, &arm.analysed.summary)
-        );
+        println!("{}: {}", arm.analysed.run.arm, report::headline(&arm.analysed.run, &arm.analysed.summary));
         println!("  {}", arm.analysed.folder.path().display());
     }
     if let Some(comparison) = &outcome.comparison {
@@ -114,9 +99,5 @@ fn exit_of(outcome: &Outcome, expected: &[repro::Expectation]) -> Exit {
     }
     let surprises = outcome.surprises(expected);
     surprises.iter().for_each(|surprise| eprintln!("{surprise}"));
-    if surprises.is_empty() {
-        Exit::Success
-    } else {
-        Exit::Unexpected
-    }
+    if surprises.is_empty() { Exit::Success } else { Exit::Unexpected }
 }

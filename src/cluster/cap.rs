@@ -75,24 +75,14 @@ pub(super) fn compare(node: &str, asked: &Limits, reported: &Limits) -> Result<(
     if kept {
         return Ok(());
     }
-    Err(CapError::NotKept {
-        node: node.to_owned(),
-        asked: in_words(asked),
-        reported: in_words(reported),
-    })
+    Err(CapError::NotKept { node: node.to_owned(), asked: in_words(asked), reported: in_words(reported) })
 }
 
 fn in_words(limits: &Limits) -> String {
     let rates = |rates: &[crate::docker::DeviceRate]| {
-        let words: Vec<String> = rates
-            .iter()
-            .map(|rate| format!("{} on {}", rate.iops, rate.device))
-            .collect();
-        if words.is_empty() {
-            "none".to_owned()
-        } else {
-            words.join(", ")
-        }
+        let words: Vec<String> =
+            rates.iter().map(|rate| format!("{} on {}", rate.iops, rate.device)).collect();
+        if words.is_empty() { "none".to_owned() } else { words.join(", ") }
     };
     let number = |number: Option<String>| number.unwrap_or_else(|| "none".to_owned());
     format!(
@@ -108,23 +98,9 @@ fn in_words(limits: &Limits) -> String {
 pub(super) async fn prove(engine: &Engine, node: &Node, cap: u64) -> Result<CapProof, CapError> {
     let (seconds, readers) = (SECONDS.to_string(), READERS.to_string());
     let base = format!("{PGDATA}/base");
-    let args = [
-        "sh",
-        "-c",
-        SCRIPT,
-        "cap-probe.sh",
-        node.disk.upper_name(),
-        &base,
-        &seconds,
-        &readers,
-    ];
-    let output = engine
-        .exec(&node.container, &ExecSpec::new(args), None, DEADLINE)
-        .await?;
-    let probe = |why: &str| CapError::Probe {
-        node: node.name.clone(),
-        why: why.trim().to_owned(),
-    };
+    let args = ["sh", "-c", SCRIPT, "cap-probe.sh", node.disk.upper_name(), &base, &seconds, &readers];
+    let output = engine.exec(&node.container, &ExecSpec::new(args), None, DEADLINE).await?;
+    let probe = |why: &str| CapError::Probe { node: node.name.clone(), why: why.trim().to_owned() };
     if output.exit_code != 0 {
         return Err(probe(&output.stderr));
     }
@@ -134,30 +110,16 @@ pub(super) async fn prove(engine: &Engine, node: &Node, cap: u64) -> Result<CapP
 
 /// `reads READS centiseconds CENTISECONDS`
 fn parse(output: &str) -> Option<CapProof> {
-    let (reads, centiseconds) = output
-        .trim()
-        .strip_prefix("reads ")?
-        .split_once(" centiseconds ")?;
+    let (reads, centiseconds) = output.trim().strip_prefix("reads ")?.split_once(" centiseconds ")?;
     let reads: u64 = reads.parse().ok()?;
-    let seconds = centiseconds
-        .parse::<u32>()
-        .ok()
-        .filter(|time| *time > 0)
-        .map(|time| f64::from(time) / 100.0)?;
-    Some(CapProof {
-        read_iops: reads as f64 / seconds,
-        reads,
-        seconds,
-    })
+    let seconds =
+        centiseconds.parse::<u32>().ok().filter(|time| *time > 0).map(|time| f64::from(time) / 100.0)?;
+    Some(CapProof { read_iops: reads as f64 / seconds, reads, seconds })
 }
 
 fn judge(node: &str, cap: u64, proof: CapProof) -> Result<CapProof, CapError> {
     if (proof.read_iops / cap as f64 - 1.0).abs() > TOLERANCE {
-        return Err(CapError::NotTrue {
-            node: node.to_owned(),
-            cap,
-            measured: proof.read_iops,
-        });
+        return Err(CapError::NotTrue { node: node.to_owned(), cap, measured: proof.read_iops });
     }
     Ok(proof)
 }
@@ -174,10 +136,7 @@ mod tests {
             cpus: Some(2.0),
             memory_bytes: Some(8 << 30),
             shm_bytes: Some(1 << 30),
-            read_iops: vec![DeviceRate {
-                device,
-                iops: read_iops,
-            }],
+            read_iops: vec![DeviceRate { device, iops: read_iops }],
             write_iops: vec![],
         }
     }
@@ -185,37 +144,23 @@ mod tests {
     #[test]
     fn a_cap_the_engine_dropped_in_silence_is_an_error_with_both_figures() {
         assert!(compare("standby", &limits(200), &limits(200)).is_ok());
-        let error = compare("standby", &limits(200), &Limits::default())
-            .unwrap_err()
-            .to_string();
+        let error = compare("standby", &limits(200), &Limits::default()).unwrap_err().to_string();
         assert!(error.contains("read IOPS 200 on /dev/loop4"), "{error}");
-        assert!(
-            error.contains("the engine reports CPUs none, memory none, read IOPS none"),
-            "{error}"
-        );
+        assert!(error.contains("the engine reports CPUs none, memory none, read IOPS none"), "{error}");
     }
 
     #[test]
     fn the_probes_answer_is_reads_over_seconds() {
         let proof = parse("reads 401 centiseconds 200\n").unwrap();
         assert_eq!((proof.reads, proof.seconds, proof.read_iops), (401, 2.0, 200.5));
-        for other in [
-            "",
-            "reads 5",
-            "reads 5 centiseconds 0",
-            "reads x centiseconds 200",
-        ] {
+        for other in ["", "reads 5", "reads 5 centiseconds 0", "reads x centiseconds 200"] {
             assert_eq!(parse(other), None, "{other}");
         }
     }
 
     #[test]
     fn a_rate_within_five_percent_of_the_cap_is_believed_and_no_other() {
-        let proof = |read_iops| CapProof {
-            read_iops,
-            reads: 1,
-            seconds: 1.0,
-        };
+        let proof = |read_iops| CapProof { read_iops, reads: 1, seconds: 1.0 };
         assert!(judge("standby", 200, proof(209.0)).is_ok());
         assert!(judge("standby", 200, proof(191.0)).is_ok());
         let fast = judge("standby", 200, proof(5_000.0)).unwrap_err().to_string();

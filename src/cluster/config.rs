@@ -46,10 +46,8 @@ impl Config<'_> {
             gid: image.gid,
             bytes: text.into_bytes(),
         };
-        let mut files = vec![
-            file("postgresql.conf", self.postgresql_conf()),
-            file("pg_hba.conf", pg_hba_conf()),
-        ];
+        let mut files =
+            vec![file("postgresql.conf", self.postgresql_conf()), file("pg_hba.conf", pg_hba_conf())];
         if self.role == Role::Standby {
             files.push(file("pgpass", format!("*:*:*:postgres:{}\n", self.password)));
         }
@@ -114,14 +112,7 @@ mod tests {
     use super::*;
 
     fn conf(role: Role, settings: &Settings) -> String {
-        Config {
-            node: "standby",
-            role,
-            primary: "primary",
-            settings,
-            password: "sesame",
-        }
-        .postgresql_conf()
+        Config { node: "standby", role, primary: "primary", settings, password: "sesame" }.postgresql_conf()
     }
 
     #[test]
@@ -141,10 +132,7 @@ mod tests {
     #[test]
     fn a_standby_knows_its_primary_and_its_password_stands_in_its_password_file_alone() {
         let conf = conf(Role::Standby, &Settings::new());
-        assert!(
-            conf.contains("application_name=standby passfile=/var/lib/stall-lab/pgpass"),
-            "{conf}"
-        );
+        assert!(conf.contains("application_name=standby passfile=/var/lib/stall-lab/pgpass"), "{conf}");
         assert!(!conf.contains("sesame"));
         assert!(!self::conf(Role::Primary, &Settings::new()).contains("primary_conninfo"));
     }

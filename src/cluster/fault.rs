@@ -26,23 +26,12 @@ pub(super) async fn kill_walreceiver(
     node: &Node,
     connection: &Connection,
 ) -> anyhow::Result<FaultReport> {
-    let rows = connection
-        .query(
-            "the walreceiver's pid",
-            "SELECT pid FROM pg_stat_wal_receiver",
-            &[],
-        )
-        .await?;
+    let rows = connection.query("the walreceiver's pid", "SELECT pid FROM pg_stat_wal_receiver", &[]).await?;
     let pid: Option<i32> = rows.first().and_then(|row| row.get(0));
     let pid = pid.with_context(|| format!("there is no walreceiver on {}", node.name))?;
     let kill = ExecSpec::new(["sh", "-c", r#"kill -TERM "$1""#, "kill", &pid.to_string()]);
     let killed = engine.exec(&node.container, &kill, None, PROMPT).await?;
-    ensure!(
-        killed.exit_code == 0,
-        "kill -TERM {pid} on {}: {}",
-        node.name,
-        killed.stderr.trim()
-    );
+    ensure!(killed.exit_code == 0, "kill -TERM {pid} on {}: {}", node.name, killed.stderr.trim());
 
     let line = wait_for_last_words(engine, node, pid).await?;
     let state = engine.inspect_container(&node.container).await?;
@@ -63,9 +52,8 @@ async fn wait_for_last_words(engine: &Engine, node: &Node, pid: i32) -> anyhow::
     let its_own = format!("[{pid}]");
     loop {
         let log = engine.log_tail(&node.container, LOG_LINES).await?;
-        let found = log
-            .iter()
-            .find(|(_, line)| line.contains(WALRECEIVER_TERMINATED) && line.contains(&its_own));
+        let found =
+            log.iter().find(|(_, line)| line.contains(WALRECEIVER_TERMINATED) && line.contains(&its_own));
         if let Some((_, line)) = found {
             return Ok(line.clone());
         }

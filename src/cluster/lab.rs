@@ -30,10 +30,8 @@ impl Lab for Cluster {
     }
 
     async fn sources(&self) -> anyhow::Result<Vec<Box<dyn Source>>> {
-        let mut sources: Vec<Box<dyn Source>> = vec![Box::new(LoadSource::new(
-            &self.primary.name,
-            Arc::clone(&self.feed),
-        ))];
+        let mut sources: Vec<Box<dyn Source>> =
+            vec![Box::new(LoadSource::new(&self.primary.name, Arc::clone(&self.feed)))];
         for node in self.nodes() {
             sources.push(Box::new(MachineSource::new(&self.engine, node)));
             let connection = Connection::open(&node.access, PROMPT).await?;
@@ -47,10 +45,7 @@ impl Lab for Cluster {
             });
         }
         for source in &mut sources {
-            source
-                .read()
-                .await
-                .with_context(|| format!("first question to {}", source.name()))?;
+            source.read().await.with_context(|| format!("first question to {}", source.name()))?;
         }
         Ok(sources)
     }
@@ -62,15 +57,9 @@ impl Lab for Cluster {
     async fn start_load(&self) -> anyhow::Result<()> {
         let log = self.order.logs.join("pgbench.txt");
         let (primary, workload) = (&self.primary, &self.order.profile.workload);
-        let load = Load::start(
-            &self.engine,
-            primary,
-            &self.order.image,
-            workload,
-            Arc::clone(&self.feed),
-            &log,
-        )
-        .await?;
+        let load =
+            Load::start(&self.engine, primary, &self.order.image, workload, Arc::clone(&self.feed), &log)
+                .await?;
         *self.load.lock().await = Some(load);
         Ok(())
     }
@@ -95,10 +84,7 @@ impl Lab for Cluster {
 
     async fn execute_update(&self, batch: u32) -> anyhow::Result<()> {
         let profile = &self.order.profile;
-        let rows = profile
-            .batches()
-            .nth(batch as usize)
-            .context("there is no such batch")?;
+        let rows = profile.batches().nth(batch as usize).context("there is no such batch")?;
         let sql = format!(
             "BEGIN; UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {} AND aid BETWEEN {} AND {}",
             profile.update_share().predicate(),
@@ -119,10 +105,7 @@ impl Lab for Cluster {
             .with_context(|| format!("there is no node {}", fault.node))?;
         match fault.kind {
             FaultKind::KillWalreceiver => {
-                let connection = self
-                    .standby_control
-                    .get(&node.name)
-                    .context("the fault is for standbys")?;
+                let connection = self.standby_control.get(&node.name).context("the fault is for standbys")?;
                 fault::kill_walreceiver(&self.engine, node, connection).await
             }
         }
@@ -141,11 +124,7 @@ impl Lab for Cluster {
                 },
                 Some(_) => continue,
             };
-            ailments.push(Finding {
-                node: node.name.clone(),
-                severity: Severity::Disqualifying,
-                what,
-            });
+            ailments.push(Finding { node: node.name.clone(), severity: Severity::Disqualifying, what });
         }
         Ok(ailments)
     }
@@ -154,10 +133,7 @@ impl Lab for Cluster {
         let mut findings = Vec::new();
         for node in self.nodes() {
             let log = self.engine.log_tail(&node.container, LOG_LINES).await?;
-            findings.extend(logs::findings(
-                &node.name,
-                log.iter().map(|(_, line)| line.as_str()),
-            ));
+            findings.extend(logs::findings(&node.name, log.iter().map(|(_, line)| line.as_str())));
         }
         Ok(findings)
     }

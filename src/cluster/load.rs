@@ -65,41 +65,22 @@ impl Load {
             "postgres",
             "postgres",
         ];
-        let stream = engine
-            .exec_stream(&primary.container, &ExecSpec::new(command))
-            .await?;
-        let file = tokio::fs::File::create(log)
-            .await
-            .with_context(|| log.display().to_string())?;
+        let stream = engine.exec_stream(&primary.container, &ExecSpec::new(command)).await?;
+        let file = tokio::fs::File::create(log).await.with_context(|| log.display().to_string())?;
         let (said_pid, pid) = oneshot::channel();
         feed.started();
         let reader = tokio::spawn(read(stream, feed, file, said_pid));
-        let pid = timeout(PROMPT, pid)
-            .await
-            .context("pgbench did not start")?
-            .context("pgbench did not start")?;
-        Ok(Self {
-            pid,
-            container: primary.container.clone(),
-            reader,
-        })
+        let pid =
+            timeout(PROMPT, pid).await.context("pgbench did not start")?.context("pgbench did not start")?;
+        Ok(Self { pid, container: primary.container.clone(), reader })
     }
 
     /// Ends pgbench, and waits until all it has printed is on disk.
     pub(super) async fn stop(self, engine: &Engine) -> anyhow::Result<()> {
-        let kill = ExecSpec::new([
-            "sh",
-            "-c",
-            r#"kill -TERM "$1" 2>/dev/null || :"#,
-            "kill",
-            &self.pid.to_string(),
-        ]);
+        let kill =
+            ExecSpec::new(["sh", "-c", r#"kill -TERM "$1" 2>/dev/null || :"#, "kill", &self.pid.to_string()]);
         let killed = engine.exec(&self.container, &kill, None, PROMPT).await?;
-        ensure!(
-            killed.exit_code == 0,
-            "pgbench could not be ended: {}",
-            killed.stderr
-        );
+        ensure!(killed.exit_code == 0, "pgbench could not be ended: {}", killed.stderr);
         match timeout(PROMPT, self.reader).await {
             Ok(ended) => Ok(ended?),
             Err(_) => bail!("pgbench, pid {}, did not end within {PROMPT:?}", self.pid),

@@ -8,47 +8,19 @@ pub(super) const WALRECEIVER_TERMINATED: &str =
 
 /// What is looked for, what it means, and how it is said.
 const SIGNS: [(&str, Severity, &str); 9] = [
-    (
-        "was terminated by signal",
-        Severity::Disqualifying,
-        "a process of the server was killed",
-    ),
+    ("was terminated by signal", Severity::Disqualifying, "a process of the server was killed"),
     (
         "all server processes terminated; reinitializing",
         Severity::Disqualifying,
         "the server restarted itself",
     ),
     ("PANIC:", Severity::Disqualifying, "the server panicked"),
-    (
-        "No space left on device",
-        Severity::Disqualifying,
-        "its disk was full",
-    ),
-    (
-        "was not properly shut down",
-        Severity::Disqualifying,
-        "the server started after a crash",
-    ),
-    (
-        "hot standby is not possible because of insufficient",
-        Severity::Disqualifying,
-        "a setting was too low",
-    ),
-    (
-        "recovery has paused",
-        Severity::Disqualifying,
-        "replay was paused",
-    ),
-    (
-        "due to conflict with recovery",
-        Severity::Note,
-        "a query was cancelled by a recovery conflict",
-    ),
-    (
-        "recovery still waiting",
-        Severity::Note,
-        "replay waited for a recovery conflict",
-    ),
+    ("No space left on device", Severity::Disqualifying, "its disk was full"),
+    ("was not properly shut down", Severity::Disqualifying, "the server started after a crash"),
+    ("hot standby is not possible because of insufficient", Severity::Disqualifying, "a setting was too low"),
+    ("recovery has paused", Severity::Disqualifying, "replay was paused"),
+    ("due to conflict with recovery", Severity::Note, "a query was cancelled by a recovery conflict"),
+    ("recovery still waiting", Severity::Note, "replay waited for a recovery conflict"),
 ];
 
 /// What the lines of a node's log say, each thing once, with the first line that says it.

@@ -58,10 +58,7 @@ impl Source for MachineSource {
     }
 
     fn columns(&self) -> Vec<Column> {
-        MACHINE_TOTALS
-            .iter()
-            .map(|metric| Column::new(&self.node, metric.clone()))
-            .collect()
+        MACHINE_TOTALS.iter().map(|metric| Column::new(&self.node, metric.clone())).collect()
     }
 
     async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {

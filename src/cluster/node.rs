@@ -47,10 +47,7 @@ pub enum Caps {
 pub(super) fn limits(machine: &Machine, disk: &AttachedDisk, caps: Caps) -> Limits {
     let rate = |iops: u64| match caps {
         // On the lower device: see the disk module.
-        Caps::On => vec![DeviceRate {
-            device: disk.lower.clone(),
-            iops,
-        }],
+        Caps::On => vec![DeviceRate { device: disk.lower.clone(), iops }],
         Caps::Off => vec![],
     };
     Limits {
@@ -94,10 +91,7 @@ impl Blueprint<'_> {
             cmd: args.into(),
             labels: labels::of(self.run_id, Kind::Node),
             mounts: vec![data_mount(&disk_volume(self.run_id, self.name))],
-            network: NetworkMode::Named {
-                network: network(self.run_id),
-                alias: self.name.to_owned(),
-            },
+            network: NetworkMode::Named { network: network(self.run_id), alias: self.name.to_owned() },
             published_ports: vec![PORT],
             limits: self.limits.clone(),
             cap_drop: vec!["ALL".to_owned()],

@@ -109,19 +109,11 @@ impl Cluster {
         order: Order,
         on_step: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, RaiseError> {
-        let site = Site {
-            engine,
-            order: &order,
-            password: fresh_password(),
-        };
+        let site = Site { engine, order: &order, password: fresh_password() };
         on_step("copying the loaded database, a disk for each node");
-        engine
-            .create_network(&network(&order.run_id), &labels::of(&order.run_id, Kind::Network))
-            .await?;
+        engine.create_network(&network(&order.run_id), &labels::of(&order.run_id, Kind::Network)).await?;
         let images = images_volume(&order.run_id);
-        engine
-            .create_volume(&images, &labels::of(&order.run_id, Kind::Images), &[].into())
-            .await?;
+        engine.create_volume(&images, &labels::of(&order.run_id, Kind::Images), &[].into()).await?;
         let primary_disk = site.disk(PRIMARY, &order.profile.primary).await?;
         let mut standby_disks = Vec::new();
         for standby in &order.profile.standby {
@@ -129,9 +121,7 @@ impl Cluster {
         }
 
         on_step("starting the primary");
-        let mut primary = site
-            .start(PRIMARY, Role::Primary, &order.profile.primary, primary_disk)
-            .await?;
+        let mut primary = site.start(PRIMARY, Role::Primary, &order.profile.primary, primary_disk).await?;
         site.set_password(&primary).await?;
         let control = site.connect(&primary).await?;
         let writer = site.connect(&primary).await?;
@@ -140,10 +130,7 @@ impl Cluster {
         let mut standbys = Vec::new();
         let mut standby_control = HashMap::new();
         for (standby, disk) in order.profile.standby.iter().zip(standby_disks) {
-            standbys.push(
-                site.start(&standby.name, Role::Standby, &standby.machine, disk)
-                    .await?,
-            );
+            standbys.push(site.start(&standby.name, Role::Standby, &standby.machine, disk).await?);
         }
         for node in &standbys {
             standby_control.insert(node.name.clone(), site.connect(node).await?);
@@ -211,12 +198,7 @@ struct Site<'a> {
 impl Site<'_> {
     /// A copy of the loaded database on a disk of its own.
     async fn disk(&self, node: &str, machine: &Machine) -> Result<AttachedDisk, RaiseError> {
-        let Order {
-            run_id,
-            image,
-            golden,
-            ..
-        } = self.order;
+        let Order { run_id, image, golden, .. } = self.order;
         let helper = DiskHelper::new(self.engine.clone(), &image.reference, run_id);
         let (volume, file) = (images_volume(run_id), image_file(run_id, node));
         helper.copy_from_cache(golden, &volume, &file).await?;
@@ -233,52 +215,25 @@ impl Site<'_> {
         machine: &Machine,
         disk: AttachedDisk,
     ) -> Result<Node, RaiseError> {
-        let Order {
-            run_id,
-            profile,
-            image,
-            caps,
-            ..
-        } = self.order;
-        let blueprint = Blueprint {
-            run_id,
-            name,
-            role,
-            image,
-            limits: limits(machine, &disk, *caps),
-        };
+        let Order { run_id, profile, image, caps, .. } = self.order;
+        let blueprint = Blueprint { run_id, name, role, image, limits: limits(machine, &disk, *caps) };
         let (container, spec) = (blueprint.container(), blueprint.spec());
         self.engine.create_container(&spec).await?;
         let settings = profile.effective_settings(name);
-        let config = Config {
-            node: name,
-            role,
-            primary: PRIMARY,
-            settings: &settings,
-            password: &self.password,
-        };
+        let config =
+            Config { node: name, role, primary: PRIMARY, settings: &settings, password: &self.password };
         self.engine.upload(&container, &config.files(image)).await?;
         self.engine.start_container(&container).await?;
         let gone = || DockerError::StartContainer {
             name: container.clone(),
             cause: Cause::Reported("it is gone".to_owned()),
         };
-        let state = self
-            .engine
-            .inspect_container(&container)
-            .await?
-            .ok_or_else(gone)?;
+        let state = self.engine.inspect_container(&container).await?.ok_or_else(gone)?;
         cap::compare(name, &spec.limits, &state.limits)?;
         let Some(port) = state.published_ports.get(&PORT).copied() else {
-            return Err(self
-                .not_started(name, &container, "no port is published for it")
-                .await);
+            return Err(self.not_started(name, &container, "no port is published for it").await);
         };
-        let access = Access {
-            node: name.to_owned(),
-            port,
-            password: self.password.clone(),
-        };
+        let access = Access { node: name.to_owned(), port, password: self.password.clone() };
         let cap = |iops: u64| (*caps == Caps::On).then_some(iops);
         Ok(Node {
             name: name.to_owned(),
@@ -297,35 +252,18 @@ impl Site<'_> {
         let verifier = postgres_protocol::password::scram_sha_256(self.password.as_bytes());
         let sql = format!("ALTER ROLE postgres PASSWORD '{verifier}'");
         let psql = format!("{}/psql", self.order.image.bindir);
-        let args = [
-            &psql,
-            "-qX",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-h",
-            SOCKET_DIR,
-            "-U",
-            "postgres",
-            "postgres",
-        ];
+        let args = [&psql, "-qX", "-v", "ON_ERROR_STOP=1", "-h", SOCKET_DIR, "-U", "postgres", "postgres"];
         let deadline = Instant::now() + PROMPT;
         loop {
             let output = self
                 .engine
-                .exec(
-                    &primary.container,
-                    &ExecSpec::new(args),
-                    Some(sql.as_bytes()),
-                    PROMPT,
-                )
+                .exec(&primary.container, &ExecSpec::new(args), Some(sql.as_bytes()), PROMPT)
                 .await?;
             if output.exit_code == 0 {
                 return Ok(());
             }
             if Instant::now() >= deadline || !self.is_running(primary).await? {
-                return Err(self
-                    .not_started(&primary.name, &primary.container, output.stderr.trim())
-                    .await);
+                return Err(self.not_started(&primary.name, &primary.container, output.stderr.trim()).await);
             }
             sleep(RETRY).await;
         }
@@ -338,9 +276,7 @@ impl Site<'_> {
             match Connection::open(&node.access, LOOK_AGAIN).await {
                 Ok(connection) => return Ok(connection),
                 Err(error) if Instant::now() >= deadline || !self.is_running(node).await? => {
-                    return Err(self
-                        .not_started(&node.name, &node.container, &in_full(&error))
-                        .await);
+                    return Err(self.not_started(&node.name, &node.container, &in_full(&error)).await);
                 }
                 Err(_) => {}
             }
@@ -348,11 +284,7 @@ impl Site<'_> {
     }
 
     async fn is_running(&self, node: &Node) -> Result<bool, DockerError> {
-        Ok(self
-            .engine
-            .inspect_container(&node.container)
-            .await?
-            .is_some_and(|state| state.running))
+        Ok(self.engine.inspect_container(&node.container).await?.is_some_and(|state| state.running))
     }
 
     /// Sets `synchronous_standby_names`, once every standby streams: before, the first commit would hang.
@@ -361,29 +293,20 @@ impl Site<'_> {
         for standby in &profile.standby {
             let what = format!("{} to stream", standby.name);
             let sql = ReplicationState::Streaming.sql(&standby.name);
-            control
-                .wait_until(&what, &sql, PROMPT, |state| state == "streaming")
-                .await?;
+            control.wait_until(&what, &sql, PROMPT, |state| state == "streaming").await?;
         }
         let names = profile.synchronous_standby_names();
         if names.is_empty() {
             return Ok(());
         }
-        let sql = format!(
-            "ALTER SYSTEM SET synchronous_standby_names = '{}'",
-            names.replace('\'', "''")
-        );
+        let sql = format!("ALTER SYSTEM SET synchronous_standby_names = '{}'", names.replace('\'', "''"));
         control.execute("setting synchronous_standby_names", &sql).await?;
-        control
-            .execute("reloading the configuration", "SELECT pg_reload_conf()")
-            .await?;
+        control.execute("reloading the configuration", "SELECT pg_reload_conf()").await?;
         for standby in profile.synchronous_candidates() {
             let what = format!("{standby} to be synchronous");
             let sql = ReplicationState::Sync.sql(standby);
             // With FIRST 1 of two the second stays potential: it is known as a candidate, which is enough.
-            control
-                .wait_until(&what, &sql, PROMPT, |state| !state.is_empty() && state != "async")
-                .await?;
+            control.wait_until(&what, &sql, PROMPT, |state| !state.is_empty() && state != "async").await?;
         }
         Ok(())
     }
@@ -392,19 +315,9 @@ impl Site<'_> {
         let log = self.engine.log_tail(container, LOG_LINES).await;
         let log = log.map_or_else(
             |error| error.to_string(),
-            |lines| {
-                lines
-                    .into_iter()
-                    .map(|(_, line)| line)
-                    .collect::<Vec<_>>()
-                    .join("\n")
-            },
+            |lines| lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"),
         );
-        RaiseError::Start {
-            node: node.to_owned(),
-            why: why.to_owned(),
-            log,
-        }
+        RaiseError::Start { node: node.to_owned(), why: why.to_owned(), log }
     }
 }
 

@@ -31,12 +31,7 @@ impl DockerSite {
     #[must_use]
     pub fn new(engine: Engine, request: ImageRequest) -> Self {
         let run_id = format!("prepare-{:08x}", rand::random::<u32>());
-        Self {
-            engine,
-            request,
-            run_id,
-            image: OnceCell::new(),
-        }
+        Self { engine, request, run_id, image: OnceCell::new() }
     }
 
     fn image(&self) -> anyhow::Result<&ServerImage> {
@@ -46,10 +41,7 @@ impl DockerSite {
     async fn resolve_image(&self, progress: &Progress) -> anyhow::Result<ServerImage> {
         progress.step("finding a server image");
         let image = image::resolve(&self.engine, &self.request, &mut |told| tell(progress, told)).await?;
-        progress.note(&format!(
-            "PostgreSQL {} ({}), image {}",
-            image.version, image.source, image.reference
-        ));
+        progress.note(&format!("PostgreSQL {} ({}), image {}", image.version, image.source, image.reference));
         if let Some(note) = &image.note {
             progress.note(note);
         }
@@ -91,10 +83,7 @@ impl DockerSite {
 impl Site for DockerSite {
     async fn prepare(&self, profiles: &[&Profile], progress: &Progress) -> anyhow::Result<Ground> {
         let facts = self.engine.facts().await?;
-        let image = self
-            .image
-            .get_or_try_init(|| self.resolve_image(progress))
-            .await?;
+        let image = self.image.get_or_try_init(|| self.resolve_image(progress)).await?;
         let helper = DiskHelper::new(self.engine.clone(), &image.reference, &self.run_id);
         let cache = Cache::new(&self.engine, &helper, &self.run_id);
         cache.prepare().await?;
@@ -102,17 +91,12 @@ impl Site for DockerSite {
         for profile in profiles {
             let key = GoldenKey::of(profile, image, Room::of(profile).image_bytes());
             if !cache.has(&key).await? {
-                progress.step(&format!(
-                    "loading pgbench at scale {}, once for all runs",
-                    profile.workload.scale
-                ));
+                progress
+                    .step(&format!("loading pgbench at scale {}, once for all runs", profile.workload.scale));
                 cache.load(&key, image, &mut |step| progress.detail(step)).await?;
             }
         }
-        Ok(Ground {
-            server: server(image),
-            platform: platform(facts),
-        })
+        Ok(Ground { server: server(image), platform: platform(facts) })
     }
 
     async fn abandon(&self, progress: &Progress) {
@@ -123,20 +107,8 @@ impl Site for DockerSite {
         let image = self.image()?.clone();
         let golden =
             GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image_bytes()).file_name();
-        let ArmOrder {
-            run_id,
-            profile,
-            caps,
-            logs,
-        } = order;
-        let order = Order {
-            run_id,
-            profile,
-            image,
-            golden,
-            caps,
-            logs,
-        };
+        let ArmOrder { run_id, profile, caps, logs } = order;
+        let order = Order { run_id, profile, image, golden, caps, logs };
         let cluster = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await?;
         if let Some(node) = cluster.nodes().find(|node| !node.disk.direct_io) {
             progress.note(&format!(
@@ -153,13 +125,11 @@ impl Site for DockerSite {
         let image = self.image.get().map(|image| image.reference.as_str());
         match tear_down(&self.engine, &Scope::Run(run_id.to_owned()), image).await {
             Ok(removal) => removal.failures.iter().for_each(|failure| {
-                progress.note(&format!(
-                    "could not remove {failure}; `stall-lab clean` tries again"
-                ));
+                progress.note(&format!("could not remove {failure}; `stall-lab clean` tries again"));
             }),
-            Err(error) => progress.note(&format!(
-                "nothing could be removed: {error}; `stall-lab clean` tries again"
-            )),
+            Err(error) => {
+                progress.note(&format!("nothing could be removed: {error}; `stall-lab clean` tries again"))
+            }
         }
     }
 }
@@ -189,16 +159,10 @@ impl Raised for Cluster {
     fn how_to_connect(&self) -> String {
         let nodes = self.nodes().map(|node| {
             let psql = format!("{}/psql", self.order.image.bindir);
-            format!(
-                "  {}: docker exec -it {} {psql} -h /tmp -U postgres postgres",
-                node.name, node.container
-            )
+            format!("  {}: docker exec -it {} {psql} -h /tmp -U postgres postgres", node.name, node.container)
         });
         let nodes: Vec<String> = nodes.collect();
-        format!(
-            "the nodes stay up. To connect:\n{}\nTo remove them: stall-lab clean",
-            nodes.join("\n")
-        )
+        format!("the nodes stay up. To connect:\n{}\nTo remove them: stall-lab clean", nodes.join("\n"))
     }
 }
 
@@ -211,21 +175,13 @@ fn tell(progress: &Progress, told: ImageProgress) {
 }
 
 fn pulled(pull: &PullProgress) -> String {
-    format!(
-        "{} of {}",
-        human::bytes(pull.done_bytes as f64),
-        human::bytes(pull.total_bytes as f64)
-    )
+    format!("{} of {}", human::bytes(pull.done_bytes as f64), human::bytes(pull.total_bytes as f64))
 }
 
 fn server(image: &ServerImage) -> Server {
     Server {
         // Without the program's name, as `server_version` shows it: `18.6 (Debian 18.6-3)`.
-        version: image
-            .version
-            .text
-            .trim_start_matches("postgres (PostgreSQL) ")
-            .to_owned(),
+        version: image.version.text.trim_start_matches("postgres (PostgreSQL) ").to_owned(),
         version_num: image.version.number,
         image: image.reference.clone(),
         image_id: image.id.clone(),

@@ -82,11 +82,7 @@ pub async fn tear_down(engine: &Engine, scope: &Scope, image: Option<&str>) -> R
     let mut removal = Removal::default();
     for container in engine.containers(&scope.selector()).await? {
         if scope.covers(&container.labels) {
-            removal.note(
-                "container",
-                &container.name,
-                engine.remove_container(&container.name).await,
-            );
+            removal.note("container", &container.name, engine.remove_container(&container.name).await);
         }
     }
     // Mounts first, then the devices under them, then the files under those.
@@ -115,11 +111,7 @@ pub async fn tear_down(engine: &Engine, scope: &Scope, image: Option<&str>) -> R
     }
     for network in engine.networks(&scope.selector()).await? {
         if scope.covers(&network.labels) {
-            removal.note(
-                "network",
-                &network.name,
-                engine.remove_network(&network.name).await,
-            );
+            removal.note("network", &network.name, engine.remove_network(&network.name).await);
         }
     }
     Ok(removal)
@@ -136,19 +128,12 @@ async fn remove_images(
     let run_id = labels.get(RUN).map_or("clean", String::as_str);
     let helper = DiskHelper::new(engine.clone(), image, run_id);
     let detached = async {
-        let files: Vec<String> = helper
-            .files(volume)
-            .await?
-            .into_iter()
-            .map(|(file, ..)| file)
-            .collect();
+        let files: Vec<String> = helper.files(volume).await?.into_iter().map(|(file, ..)| file).collect();
         helper.detach(volume, &files).await
     };
     match detached.await {
         // A file whose devices are still attached stays on disk without a name: it is left until they are gone.
-        Err(error) => removal
-            .failures
-            .push(format!("loop devices of volume {volume}: {}", in_full(&error))),
+        Err(error) => removal.failures.push(format!("loop devices of volume {volume}: {}", in_full(&error))),
         Ok(()) => removal.note("volume", volume, engine.remove_volume(volume).await),
     }
 }
@@ -159,16 +144,11 @@ async fn remove_broken_loads(engine: &Engine, scope: &Scope, image: &str, remova
     let files = match helper.files(CACHE_VOLUME).await {
         Ok(files) => files,
         Err(error) => {
-            return removal
-                .failures
-                .push(format!("unfinished loads: {}", in_full(&error)));
+            return removal.failures.push(format!("unfinished loads: {}", in_full(&error)));
         }
     };
     for (file, ..) in files {
-        let Some(run) = file
-            .strip_prefix(LOADING)
-            .and_then(|rest| rest.strip_suffix(".img"))
-        else {
+        let Some(run) = file.strip_prefix(LOADING).and_then(|rest| rest.strip_suffix(".img")) else {
             continue;
         };
         if !scope.covers(&labels::of(run, Kind::Images)) {

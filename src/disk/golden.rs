@@ -69,11 +69,7 @@ impl fmt::Display for GoldenKey {
         if let Some(build) = &self.build {
             write!(f, "-{build}")?;
         }
-        let checksums = if self.checksums {
-            "checksums"
-        } else {
-            "nochecksums"
-        };
+        let checksums = if self.checksums { "checksums" } else { "nochecksums" };
         write!(f, "-s{}-{checksums}-{}MB", self.scale, self.megabytes)
     }
 }
@@ -112,11 +108,7 @@ impl<'a> Cache<'a> {
     /// The cache, as seen by a run.
     #[must_use]
     pub fn new(engine: &'a Engine, helper: &'a DiskHelper, run_id: &'a str) -> Self {
-        Self {
-            engine,
-            helper,
-            run_id,
-        }
+        Self { engine, helper, run_id }
     }
 
     /// Makes the cache's volume; one that is there stays as it is.
@@ -125,11 +117,7 @@ impl<'a> Cache<'a> {
     /// When the engine refuses.
     pub async fn prepare(&self) -> Result<(), DockerError> {
         self.engine
-            .create_volume(
-                CACHE_VOLUME,
-                &labels::of(labels::CACHE, Kind::Images),
-                &BTreeMap::new(),
-            )
+            .create_volume(CACHE_VOLUME, &labels::of(labels::CACHE, Kind::Images), &BTreeMap::new())
             .await
     }
 
@@ -144,11 +132,7 @@ impl<'a> Cache<'a> {
             bytes_on_disk,
             loaded: Timestamp::from_second(modified).unwrap_or(Timestamp::UNIX_EPOCH),
         };
-        Ok(files
-            .into_iter()
-            .filter(|(file, ..)| file.starts_with(GOLDEN))
-            .map(database)
-            .collect())
+        Ok(files.into_iter().filter(|(file, ..)| file.starts_with(GOLDEN)).map(database).collect())
     }
 
     /// Is this database there.
@@ -174,10 +158,7 @@ impl<'a> Cache<'a> {
         let file = format!("{LOADING}{}.img", self.run_id);
         let loaded = self.load_into(&file, key, image, on_step).await;
         // The devices have to go whether it worked or not.
-        let detached = self
-            .helper
-            .detach(CACHE_VOLUME, std::slice::from_ref(&file))
-            .await;
+        let detached = self.helper.detach(CACHE_VOLUME, std::slice::from_ref(&file)).await;
         match loaded.and(detached) {
             Ok(()) => self.helper.rename_in_cache(&file, &key.file_name()).await,
             Err(error) => {
@@ -197,23 +178,15 @@ impl<'a> Cache<'a> {
         on_step: OnStep<'_>,
     ) -> Result<(), DiskError> {
         on_step("making a file system");
-        self.helper
-            .format(CACHE_VOLUME, file, key.megabytes << 20, (image.uid, image.gid))
-            .await?;
+        self.helper.format(CACHE_VOLUME, file, key.megabytes << 20, (image.uid, image.gid)).await?;
         // The kernel's usual read-ahead: loading reads little.
         let disk = self.helper.attach("loader", CACHE_VOLUME, file, 128).await?;
-        let failed = |source| DiskError::Helper {
-            doing: "loading the database".to_owned(),
-            source,
-        };
+        let failed = |source| DiskError::Helper { doing: "loading the database".to_owned(), source };
         let volume = format!("stall-lab-{}-loader", self.run_id);
-        mount_as_volume(self.engine, &volume, self.run_id, &disk)
-            .await
-            .map_err(failed)?;
+        mount_as_volume(self.engine, &volume, self.run_id, &disk).await.map_err(failed)?;
         let spec = self.loader(&volume, key, image);
-        let ran = self
-            .engine
-            .run_to_completion(&spec, LOAD, |_, line| on_step(line.trim_start_matches("step ")));
+        let ran =
+            self.engine.run_to_completion(&spec, LOAD, |_, line| on_step(line.trim_start_matches("step ")));
         let ran = ran.await;
         let removed = self.engine.remove_volume(&volume).await;
         ran.and(removed).map_err(failed)
@@ -233,10 +206,7 @@ impl<'a> Cache<'a> {
             mounts: vec![data_mount(volume)],
             cap_drop: vec!["ALL".to_owned()],
             // Parallel index builds allocate maintenance_work_mem there; the engine's default is 64 MB.
-            limits: Limits {
-                shm_bytes: Some(1 << 30),
-                ..Limits::default()
-            },
+            limits: Limits { shm_bytes: Some(1 << 30), ..Limits::default() },
             ..ContainerSpec::default()
         }
     }
@@ -251,11 +221,7 @@ pub const PGDATA: &str = "/pg/data";
 /// The mount of a node's disk.
 #[must_use]
 pub fn data_mount(volume: &str) -> Mount {
-    Mount::Volume {
-        name: volume.to_owned(),
-        target: MOUNT.to_owned(),
-        access: Access::ReadWrite,
-    }
+    Mount::Volume { name: volume.to_owned(), target: MOUNT.to_owned(), access: Access::ReadWrite }
 }
 
 /// Makes a volume that mounts the upper device of a disk.
@@ -270,9 +236,7 @@ pub async fn mount_as_volume(
 ) -> Result<(), DockerError> {
     let options =
         [("type", "ext4"), ("device", &disk.upper)].map(|(key, value)| (key.to_owned(), value.to_owned()));
-    engine
-        .create_volume(volume, &labels::of(run_id, Kind::Disk), &options.into())
-        .await
+    engine.create_volume(volume, &labels::of(run_id, Kind::Disk), &options.into()).await
 }
 
 #[cfg(test)]
@@ -280,42 +244,21 @@ mod tests {
     use super::*;
 
     fn key() -> GoldenKey {
-        GoldenKey {
-            version_num: 180_006,
-            build: None,
-            scale: 20,
-            checksums: true,
-            megabytes: 2_048,
-        }
+        GoldenKey { version_num: 180_006, build: None, scale: 20, checksums: true, megabytes: 2_048 }
     }
 
     #[test]
     fn databases_that_differ_in_anything_have_files_of_different_names() {
         let keys = [
             key(),
-            GoldenKey {
-                version_num: 170_004,
-                ..key()
-            },
-            GoldenKey {
-                build: Some("0123456789ab".to_owned()),
-                ..key()
-            },
+            GoldenKey { version_num: 170_004, ..key() },
+            GoldenKey { build: Some("0123456789ab".to_owned()), ..key() },
             GoldenKey { scale: 21, ..key() },
-            GoldenKey {
-                checksums: false,
-                ..key()
-            },
-            GoldenKey {
-                megabytes: 2_049,
-                ..key()
-            },
+            GoldenKey { checksums: false, ..key() },
+            GoldenKey { megabytes: 2_049, ..key() },
         ];
         let names: std::collections::BTreeSet<String> = keys.iter().map(GoldenKey::file_name).collect();
         assert_eq!(names.len(), keys.len());
-        assert_eq!(
-            key().file_name(),
-            "stall-lab-golden-pg180006-s20-checksums-2048MB.img"
-        );
+        assert_eq!(key().file_name(), "stall-lab-golden-pg180006-s20-checksums-2048MB.img");
     }
 }

@@ -62,11 +62,7 @@ impl DiskHelper {
     /// A helper that runs `image` and labels its containers as of `run_id`.
     #[must_use]
     pub fn new(engine: Engine, image: &str, run_id: &str) -> Self {
-        Self {
-            engine,
-            image: image.to_owned(),
-            run_id: run_id.to_owned(),
-        }
+        Self { engine, image: image.to_owned(), run_id: run_id.to_owned() }
     }
 
     /// Bytes free on the file system of the engine's volumes.
@@ -76,13 +72,8 @@ impl DiskHelper {
     pub async fn free_bytes(&self) -> Result<u64, DiskError> {
         let doing = "asking for the free space of the engine's volumes";
         let dir = in_volume(CACHE_VOLUME, "");
-        let lines = self
-            .run(doing, Rights::Files, &[CACHE_VOLUME], &["space", &dir], PROMPT)
-            .await?;
-        lines
-            .iter()
-            .find_map(|line| parse::space(line))
-            .ok_or_else(|| no_answer(doing, &lines))
+        let lines = self.run(doing, Rights::Files, &[CACHE_VOLUME], &["space", &dir], PROMPT).await?;
+        lines.iter().find_map(|line| parse::space(line)).ok_or_else(|| no_answer(doing, &lines))
     }
 
     /// Makes a sparse image file with an ext4 in it, whose root belongs to `uid:gid`.
@@ -99,9 +90,7 @@ impl DiskHelper {
         let (path, bytes) = (in_volume(volume, file), bytes.to_string());
         let (uid, gid) = (owner.0.to_string(), owner.1.to_string());
         let args = ["format", &path, &bytes, &uid, &gid];
-        self.run("making a file system", Rights::Files, &[volume], &args, BULK)
-            .await
-            .map(drop)
+        self.run("making a file system", Rights::Files, &[volume], &args, BULK).await.map(drop)
     }
 
     /// Copies an image file of the cache into `volume`; holes stay holes.
@@ -111,15 +100,7 @@ impl DiskHelper {
     pub async fn copy_from_cache(&self, file: &str, volume: &str, copy: &str) -> Result<(), DiskError> {
         let doing = format!("copying the loaded database to {copy}");
         let (from, to) = (in_volume(CACHE_VOLUME, file), in_volume(volume, copy));
-        self.run(
-            &doing,
-            Rights::Files,
-            &[CACHE_VOLUME, volume],
-            &["copy", &from, &to],
-            BULK,
-        )
-        .await
-        .map(drop)
+        self.run(&doing, Rights::Files, &[CACHE_VOLUME, volume], &["copy", &from, &to], BULK).await.map(drop)
     }
 
     /// Attaches two stacked loop devices to an image file.
@@ -136,13 +117,8 @@ impl DiskHelper {
         let doing = format!("attaching the loop devices of {node}");
         let (path, read_ahead) = (in_volume(volume, file), read_ahead_kb.to_string());
         let args = ["attach", node, &path, &read_ahead];
-        let lines = self
-            .run(&doing, Rights::LoopDevices, &[volume], &args, PROMPT)
-            .await?;
-        lines
-            .iter()
-            .find_map(|line| parse::attached(line))
-            .ok_or_else(|| no_answer(&doing, &lines))
+        let lines = self.run(&doing, Rights::LoopDevices, &[volume], &args, PROMPT).await?;
+        lines.iter().find_map(|line| parse::attached(line)).ok_or_else(|| no_answer(&doing, &lines))
     }
 
     /// Detaches the loop devices of these files of `volume`. A file without any is no error.
@@ -151,18 +127,8 @@ impl DiskHelper {
     /// When the helper fails.
     pub async fn detach(&self, volume: &str, files: &[String]) -> Result<(), DiskError> {
         let paths: Vec<String> = files.iter().map(|file| in_volume(volume, file)).collect();
-        let args: Vec<&str> = std::iter::once("detach")
-            .chain(paths.iter().map(String::as_str))
-            .collect();
-        self.run(
-            "detaching loop devices",
-            Rights::LoopDevices,
-            &[volume],
-            &args,
-            PROMPT,
-        )
-        .await
-        .map(drop)
+        let args: Vec<&str> = std::iter::once("detach").chain(paths.iter().map(String::as_str)).collect();
+        self.run("detaching loop devices", Rights::LoopDevices, &[volume], &args, PROMPT).await.map(drop)
     }
 
     /// The image files in a volume.
@@ -171,15 +137,7 @@ impl DiskHelper {
     /// When the helper fails.
     pub async fn files(&self, volume: &str) -> Result<Vec<ImageFile>, DiskError> {
         let dir = in_volume(volume, "");
-        let lines = self
-            .run(
-                "listing image files",
-                Rights::Files,
-                &[volume],
-                &["ls", &dir],
-                PROMPT,
-            )
-            .await?;
+        let lines = self.run("listing image files", Rights::Files, &[volume], &["ls", &dir], PROMPT).await?;
         Ok(lines.iter().filter_map(|line| parse::image_file(line)).collect())
     }
 
@@ -189,15 +147,9 @@ impl DiskHelper {
     /// When the helper fails.
     pub async fn rename_in_cache(&self, from: &str, to: &str) -> Result<(), DiskError> {
         let (from, to) = (in_volume(CACHE_VOLUME, from), in_volume(CACHE_VOLUME, to));
-        self.run(
-            "keeping the loaded database",
-            Rights::Files,
-            &[CACHE_VOLUME],
-            &["mv", &from, &to],
-            PROMPT,
-        )
-        .await
-        .map(drop)
+        self.run("keeping the loaded database", Rights::Files, &[CACHE_VOLUME], &["mv", &from, &to], PROMPT)
+            .await
+            .map(drop)
     }
 
     /// Removes a file of the cache. One that is not there is no error.
@@ -206,15 +158,9 @@ impl DiskHelper {
     /// When the helper fails.
     pub async fn remove_from_cache(&self, file: &str) -> Result<(), DiskError> {
         let path = in_volume(CACHE_VOLUME, file);
-        self.run(
-            "removing a loaded database",
-            Rights::Files,
-            &[CACHE_VOLUME],
-            &["rm", &path],
-            PROMPT,
-        )
-        .await
-        .map(drop)
+        self.run("removing a loaded database", Rights::Files, &[CACHE_VOLUME], &["rm", &path], PROMPT)
+            .await
+            .map(drop)
     }
 
     /// Runs one verb of the script; the lines it wrote to its standard output.
@@ -233,10 +179,7 @@ impl DiskHelper {
                 lines.push(line.to_owned());
             }
         });
-        ran.await.map_err(|source| DiskError::Helper {
-            doing: doing.to_owned(),
-            source,
-        })?;
+        ran.await.map_err(|source| DiskError::Helper { doing: doing.to_owned(), source })?;
         Ok(lines)
     }
 
@@ -263,10 +206,7 @@ impl DiskHelper {
             rules.extend(["b 7:* rwm".to_owned(), "c 10:237 rwm".to_owned()]);
             seccomp = Seccomp::Unconfined;
         }
-        let script = ["-c", SCRIPT, "disk.sh"]
-            .iter()
-            .chain(args)
-            .map(|arg| (*arg).to_owned());
+        let script = ["-c", SCRIPT, "disk.sh"].iter().chain(args).map(|arg| (*arg).to_owned());
         ContainerSpec {
             name: format!("stall-lab-{}-helper-{:08x}", self.run_id, rand::random::<u32>()),
             image: self.image.clone(),
@@ -286,14 +226,9 @@ impl DiskHelper {
 
 /// Path of a file of a volume as the helper sees it.
 fn in_volume(volume: &str, file: &str) -> String {
-    format!("{MOUNTS}/{volume}/{file}")
-        .trim_end_matches('/')
-        .to_owned()
+    format!("{MOUNTS}/{volume}/{file}").trim_end_matches('/').to_owned()
 }
 
 fn no_answer(doing: &str, lines: &[String]) -> DiskError {
-    DiskError::Answer {
-        doing: doing.to_owned(),
-        answer: lines.join("\n"),
-    }
+    DiskError::Answer { doing: doing.to_owned(), answer: lines.join("\n") }
 }

@@ -27,11 +27,7 @@ fn is_loop(device: &str) -> bool {
 
 /// `space AVAILABLE_KB`, in bytes.
 pub(super) fn space(line: &str) -> Option<u64> {
-    line.strip_prefix("space ")?
-        .trim()
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1024)
+    line.strip_prefix("space ")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// An image file: its name, the bytes it takes on disk, and when it was last written, in seconds since 1970.
@@ -40,11 +36,7 @@ pub(super) type ImageFile = (String, u64, i64);
 /// `file NAME BYTES_ON_DISK MODIFIED_UNIX`
 pub(super) fn image_file(line: &str) -> Option<ImageFile> {
     let mut words = line.strip_prefix("file ")?.split_whitespace();
-    Some((
-        words.next()?.to_owned(),
-        words.next()?.parse().ok()?,
-        words.next()?.parse().ok()?,
-    ))
+    Some((words.next()?.to_owned(), words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -80,14 +72,7 @@ mod tests {
         assert_eq!(space("space 1048576"), Some(1 << 30));
         assert_eq!(space("space -"), None);
         let file = image_file("file golden-180006-s20-checksums.img 52428800 1796061012");
-        assert_eq!(
-            file,
-            Some((
-                "golden-180006-s20-checksums.img".to_owned(),
-                52_428_800,
-                1_796_061_012
-            ))
-        );
+        assert_eq!(file, Some(("golden-180006-s20-checksums.img".to_owned(), 52_428_800, 1_796_061_012)));
         assert_eq!(image_file("file golden.img 5"), None);
     }
 }

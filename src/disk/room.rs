@@ -45,11 +45,7 @@ impl Room {
         let growth = DATABASE_PER_SCALE * scale * profile.update.fraction;
         let node = golden + update_wal + growth;
         let bytes = |bytes: f64| (bytes * MARGIN) as u64;
-        Self {
-            golden: bytes(golden),
-            node: bytes(node),
-            update_wal: update_wal as u64,
-        }
+        Self { golden: bytes(golden), node: bytes(node), update_wal: update_wal as u64 }
     }
 
     /// All of it, for this many nodes at once; the golden image counts unless it is there already.

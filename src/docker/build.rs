@@ -127,9 +127,7 @@ struct BuildOutput {
 impl BuildOutput {
     fn take(&mut self, message: BuildInfo, on_line: &mut impl FnMut(&str)) -> Result<(), Cause> {
         if let Some(detail) = message.error_detail {
-            let reason = detail
-                .message
-                .unwrap_or_else(|| "the engine gave no reason".to_owned());
+            let reason = detail.message.unwrap_or_else(|| "the engine gave no reason".to_owned());
             return Err(Cause::Reported(reason));
         }
         if let Some(id) = message.aux.and_then(|aux| aux.id) {
@@ -151,9 +149,7 @@ impl BuildOutput {
     fn finish(self, ended: Result<(), Cause>) -> Result<String, Cause> {
         match (ended, self.id) {
             (Ok(()), Some(id)) => Ok(id),
-            (Ok(()), None) => Err(Cause::Connection(
-                "the output ended before the build did".to_owned(),
-            )),
+            (Ok(()), None) => Err(Cause::Connection("the output ended before the build did".to_owned())),
             (Err(cause), _) => Err(cause),
         }
     }
@@ -193,18 +189,11 @@ async fn open_context(
     let (content, size): (Box<dyn AsyncRead + Send + Unpin>, u64) = match &context.archive {
         None => (Box::new(tokio::io::empty()), 0),
         Some(archive) => {
-            let file = tokio::fs::File::open(&archive.path)
-                .await
-                .map_err(|error| failed(&archive.path, error))?;
-            let size = file
-                .metadata()
-                .await
-                .map_err(|error| failed(&archive.path, error))?
-                .len();
+            let file =
+                tokio::fs::File::open(&archive.path).await.map_err(|error| failed(&archive.path, error))?;
+            let size = file.metadata().await.map_err(|error| failed(&archive.path, error))?.len();
             let mut header = header(0o644, size);
-            header
-                .set_path(&archive.name)
-                .map_err(|error| failed(Path::new(&archive.name), error))?;
+            header.set_path(&archive.name).map_err(|error| failed(Path::new(&archive.name), error))?;
             header.set_cksum();
             head.extend_from_slice(header.as_bytes());
             (Box::new(file.take(size)), size)

@@ -15,10 +15,8 @@ fn spec(archive: Option<&Path>) -> BuildSpec {
                 mode: 0o644,
                 bytes: b"FROM scratch\n".to_vec(),
             }],
-            archive: archive.map(|path| ContextArchive {
-                name: "rootfs.tar".to_owned(),
-                path: path.to_owned(),
-            }),
+            archive: archive
+                .map(|path| ContextArchive { name: "rootfs.tar".to_owned(), path: path.to_owned() }),
         },
         ..Default::default()
     }
@@ -27,11 +25,7 @@ fn spec(archive: Option<&Path>) -> BuildSpec {
 async fn build(answer: Answer) -> (Result<String, DockerError>, Vec<String>) {
     let fake = FakeEngine::start().answer("POST /build", answer);
     let mut lines = Vec::new();
-    let result = fake
-        .connect()
-        .await
-        .build_image(&spec(None), |line| lines.push(line.to_owned()))
-        .await;
+    let result = fake.connect().await.build_image(&spec(None), |line| lines.push(line.to_owned())).await;
     (result, lines)
 }
 
@@ -52,9 +46,7 @@ async fn the_context_is_a_whole_archive_and_the_large_file_is_in_it() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let content: Vec<u8> = (0..=255).cycle().take(size).collect();
         std::fs::write(file.path(), &content).unwrap();
-        let mut stream = open_context("lab:1", &spec(Some(file.path())).context)
-            .await
-            .unwrap();
+        let mut stream = open_context("lab:1", &spec(Some(file.path())).context).await.unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).await.unwrap();
         assert_eq!(bytes.len() % 512, 0);
@@ -67,10 +59,7 @@ async fn the_context_is_a_whole_archive_and_the_large_file_is_in_it() {
         }
         assert_eq!(
             seen,
-            [
-                ("Dockerfile".to_owned(), b"FROM scratch\n".to_vec()),
-                ("rootfs.tar".to_owned(), content)
-            ]
+            [("Dockerfile".to_owned(), b"FROM scratch\n".to_vec()), ("rootfs.tar".to_owned(), content)]
         );
     }
 }
@@ -78,16 +67,10 @@ async fn the_context_is_a_whole_archive_and_the_large_file_is_in_it() {
 #[tokio::test]
 async fn an_archive_that_is_not_there_is_named() {
     let fake = FakeEngine::start();
-    let error = fake
-        .connect()
-        .await
-        .build_image(&spec(Some(Path::new("/nowhere.tar"))), |_| ())
-        .await
-        .unwrap_err();
+    let error =
+        fake.connect().await.build_image(&spec(Some(Path::new("/nowhere.tar"))), |_| ()).await.unwrap_err();
     assert!(
-        error
-            .to_string()
-            .starts_with("cannot read /nowhere.tar for the build of image lab:1"),
+        error.to_string().starts_with("cannot read /nowhere.tar for the build of image lab:1"),
         "{error}"
     );
 }
@@ -116,22 +99,14 @@ async fn a_step_that_fails_is_an_error_with_the_last_lines() {
     );
     let (result, _) = build(Answer::stream(body.as_bytes())).await;
     let text = result.unwrap_err().to_string();
-    assert!(
-        text.starts_with("cannot build image lab:1: returned a non-zero code: 1"),
-        "{text}"
-    );
+    assert!(text.starts_with("cannot build image lab:1: returned a non-zero code: 1"), "{text}");
     assert!(text.contains("---> abc"), "{text}");
 }
 
 #[tokio::test]
 async fn an_output_that_ends_without_an_id_is_an_error() {
     let (result, _) = build(Answer::stream(OUTPUT.as_bytes())).await;
-    assert!(
-        result
-            .unwrap_err()
-            .to_string()
-            .contains("the output ended before the build did")
-    );
+    assert!(result.unwrap_err().to_string().contains("the output ended before the build did"));
 }
 
 #[tokio::test]

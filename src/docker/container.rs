@@ -32,14 +32,8 @@ impl Engine {
     /// [`DockerError::CreateContainer`]; [`DockerError::LimitsDiscarded`] if the engine warns that it cannot keep a limit
     /// that was asked for, in which case the container is removed again.
     pub async fn create_container(&self, spec: &ContainerSpec) -> Result<(), DockerError> {
-        let options = CreateContainerOptions {
-            name: Some(spec.name.clone()),
-            ..Default::default()
-        };
-        let created = within(
-            CALL,
-            self.docker.create_container(Some(options), spec.to_request()),
-        );
+        let options = CreateContainerOptions { name: Some(spec.name.clone()), ..Default::default() };
+        let created = within(CALL, self.docker.create_container(Some(options), spec.to_request()));
         let created = created.await.map_err(|cause| DockerError::CreateContainer {
             name: spec.name.clone(),
             image: spec.image.clone(),
@@ -58,10 +52,7 @@ impl Engine {
         if let Err(error) = self.remove_container(&spec.name).await {
             tracing::warn!("{error}");
         }
-        Err(DockerError::LimitsDiscarded {
-            name: spec.name.clone(),
-            warnings: discarded,
-        })
+        Err(DockerError::LimitsDiscarded { name: spec.name.clone(), warnings: discarded })
     }
 
     /// Starts a container; one that runs already is left alone.
@@ -69,15 +60,9 @@ impl Engine {
     /// # Errors
     /// [`DockerError::StartContainer`].
     pub async fn start_container(&self, name: &str) -> Result<(), DockerError> {
-        within(
-            CALL,
-            self.docker.start_container(name, None::<StartContainerOptions>),
-        )
-        .await
-        .map_err(|cause| DockerError::StartContainer {
-            name: name.to_owned(),
-            cause,
-        })
+        within(CALL, self.docker.start_container(name, None::<StartContainerOptions>))
+            .await
+            .map_err(|cause| DockerError::StartContainer { name: name.to_owned(), cause })
     }
 
     /// Asks a container's first process to end, and kills it after `grace`. One that has ended already is left alone.
@@ -86,19 +71,10 @@ impl Engine {
     /// [`DockerError::StopContainer`].
     pub async fn stop_container(&self, name: &str, grace: Duration) -> Result<(), DockerError> {
         let seconds = i32::try_from(grace.as_secs()).unwrap_or(i32::MAX);
-        let options = StopContainerOptions {
-            t: Some(seconds),
-            signal: None,
-        };
-        within(
-            grace.saturating_add(CALL),
-            self.docker.stop_container(name, Some(options)),
-        )
-        .await
-        .map_err(|cause| DockerError::StopContainer {
-            name: name.to_owned(),
-            cause,
-        })
+        let options = StopContainerOptions { t: Some(seconds), signal: None };
+        within(grace.saturating_add(CALL), self.docker.stop_container(name, Some(options)))
+            .await
+            .map_err(|cause| DockerError::StopContainer { name: name.to_owned(), cause })
     }
 
     /// Sends a signal, like `SIGINT`, to a container's first process.
@@ -106,16 +82,10 @@ impl Engine {
     /// # Errors
     /// [`DockerError::KillContainer`], also if the container does not run.
     pub async fn kill_container(&self, name: &str, signal: &str) -> Result<(), DockerError> {
-        let options = KillContainerOptions {
-            signal: signal.to_owned(),
-        };
-        within(CALL, self.docker.kill_container(name, Some(options)))
-            .await
-            .map_err(|cause| DockerError::KillContainer {
-                name: name.to_owned(),
-                signal: signal.to_owned(),
-                cause,
-            })
+        let options = KillContainerOptions { signal: signal.to_owned() };
+        within(CALL, self.docker.kill_container(name, Some(options))).await.map_err(|cause| {
+            DockerError::KillContainer { name: name.to_owned(), signal: signal.to_owned(), cause }
+        })
     }
 
     /// Waits until a container does not run, and returns its exit code.
@@ -123,9 +93,7 @@ impl Engine {
     /// # Errors
     /// [`DockerError::WaitContainer`], also if it still runs after `deadline`.
     pub async fn wait_container(&self, name: &str, deadline: Duration) -> Result<i64, DockerError> {
-        let options = WaitContainerOptions {
-            condition: "not-running".to_owned(),
-        };
+        let options = WaitContainerOptions { condition: "not-running".to_owned() };
         // Podman begins its answer only when the container has ended.
         let patient = self.docker.clone().with_timeout(deadline.saturating_add(CALL));
         let mut answers = Box::pin(patient.wait_container(name, Some(options)));
@@ -144,10 +112,7 @@ impl Engine {
                 )),
             }
         });
-        code.await.map_err(|cause| DockerError::WaitContainer {
-            name: name.to_owned(),
-            cause,
-        })
+        code.await.map_err(|cause| DockerError::WaitContainer { name: name.to_owned(), cause })
     }
 
     /// Removes a container, running or not, with its anonymous volumes. One that is not there is a success.
@@ -155,11 +120,7 @@ impl Engine {
     /// # Errors
     /// [`DockerError::RemoveContainer`].
     pub async fn remove_container(&self, name: &str) -> Result<(), DockerError> {
-        let options = RemoveContainerOptions {
-            force: true,
-            v: true,
-            link: false,
-        };
+        let options = RemoveContainerOptions { force: true, v: true, link: false };
         match within(CALL, self.docker.remove_container(name, Some(options))).await {
             Ok(()) => Ok(()),
             Err(cause) if cause.is_not_found() => Ok(()),
@@ -169,17 +130,12 @@ impl Engine {
             }
             Err(cause) => Err(cause),
         }
-        .map_err(|cause| DockerError::RemoveContainer {
-            name: name.to_owned(),
-            cause,
-        })
+        .map_err(|cause| DockerError::RemoveContainer { name: name.to_owned(), cause })
     }
 
     async fn wait_until_removed(&self, name: &str) -> Result<(), Cause> {
         use bollard::errors::Error;
-        let options = WaitContainerOptions {
-            condition: "removed".to_owned(),
-        };
+        let options = WaitContainerOptions { condition: "removed".to_owned() };
         let mut answers = Box::pin(self.docker.wait_container(name, Some(options)));
         within(CALL, async {
             match answers.next().await {
@@ -196,19 +152,10 @@ impl Engine {
     /// # Errors
     /// [`DockerError::InspectContainer`].
     pub async fn inspect_container(&self, name: &str) -> Result<Option<ContainerState>, DockerError> {
-        match within(
-            CALL,
-            self.docker
-                .inspect_container(name, None::<InspectContainerOptions>),
-        )
-        .await
-        {
+        match within(CALL, self.docker.inspect_container(name, None::<InspectContainerOptions>)).await {
             Ok(response) => Ok(Some(ContainerState::from_inspect(response))),
             Err(cause) if cause.is_not_found() => Ok(None),
-            Err(cause) => Err(DockerError::InspectContainer {
-                name: name.to_owned(),
-                cause,
-            }),
+            Err(cause) => Err(DockerError::InspectContainer { name: name.to_owned(), cause }),
         }
     }
 
@@ -217,15 +164,10 @@ impl Engine {
     /// # Errors
     /// [`DockerError::ListContainers`].
     pub async fn containers(&self, selector: &Selector) -> Result<Vec<ContainerEntry>, DockerError> {
-        let options = ListContainersOptions {
-            all: true,
-            filters: Some(selector.filters()),
-            ..Default::default()
-        };
+        let options =
+            ListContainersOptions { all: true, filters: Some(selector.filters()), ..Default::default() };
         let listed = within(CALL, self.docker.list_containers(Some(options)));
-        let listed = listed
-            .await
-            .map_err(|cause| DockerError::ListContainers { cause })?;
+        let listed = listed.await.map_err(|cause| DockerError::ListContainers { cause })?;
         let mut entries: Vec<ContainerEntry> = listed
             .into_iter()
             .filter_map(|container| {

@@ -25,16 +25,11 @@ const HOME_SOCKETS: [(&str, &str); 8] = [
     (".colima/docker.sock", "colima"),
     (".orbstack/run/docker.sock", "OrbStack"),
     (".rd/docker.sock", "Rancher Desktop"),
-    (
-        ".local/share/containers/podman/machine/podman.sock",
-        "Podman machine",
-    ),
+    (".local/share/containers/podman/machine/podman.sock", "Podman machine"),
 ];
 /// Sockets relative to the user's runtime directory.
-const RUNTIME_SOCKETS: [(&str, &str); 2] = [
-    ("docker.sock", "rootless Docker"),
-    ("podman/podman.sock", "rootless Podman"),
-];
+const RUNTIME_SOCKETS: [(&str, &str); 2] =
+    [("docker.sock", "rootless Docker"), ("podman/podman.sock", "rootless Podman")];
 
 /// How an engine is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,10 +50,8 @@ pub enum Address {
 impl Address {
     /// Reads the address of `DOCKER_HOST` or of a context.
     pub fn parse(url: &str) -> Address {
-        let unsupported = |reason: &str| Address::Unsupported {
-            url: url.to_owned(),
-            reason: reason.to_owned(),
-        };
+        let unsupported =
+            |reason: &str| Address::Unsupported { url: url.to_owned(), reason: reason.to_owned() };
         match url.split_once("://") {
             Some(("unix", "")) => unsupported("it names no socket; write unix:///path/to/docker.sock"),
             Some(("unix", path)) => Address::Unix(PathBuf::from(path)),
@@ -133,32 +126,20 @@ impl Surroundings<'_> {
 pub fn candidates(around: &Surroundings<'_>) -> Result<Vec<Endpoint>, DockerError> {
     if let Some(url) = around.var("DOCKER_HOST") {
         let tls = around.var("DOCKER_TLS_VERIFY").is_some() && url.starts_with("tcp://");
-        let address = if tls {
-            Address::parse(&url.replacen("tcp", "https", 1))
-        } else {
-            Address::parse(&url)
-        };
-        return Ok(vec![Endpoint {
-            address,
-            origin: "DOCKER_HOST".to_owned(),
-        }]);
+        let address =
+            if tls { Address::parse(&url.replacen("tcp", "https", 1)) } else { Address::parse(&url) };
+        return Ok(vec![Endpoint { address, origin: "DOCKER_HOST".to_owned() }]);
     }
     if let Some(context) = around.var("DOCKER_CONTEXT").filter(|name| name != "default") {
         let address = context_address(around, &context)?;
-        return Ok(vec![Endpoint {
-            address,
-            origin: format!("DOCKER_CONTEXT={context}"),
-        }]);
+        return Ok(vec![Endpoint { address, origin: format!("DOCKER_CONTEXT={context}") }]);
     }
     let mut endpoints = Vec::new();
     if around.var("DOCKER_CONTEXT").is_none()
         && let Some(context) = current_context(around)?
     {
         let address = context_address(around, &context)?;
-        endpoints.push(Endpoint {
-            address,
-            origin: format!("Docker context {context}"),
-        });
+        endpoints.push(Endpoint { address, origin: format!("Docker context {context}") });
     }
     for endpoint in usual_sockets(around) {
         if endpoints.iter().all(|known| known.address != endpoint.address) {
@@ -173,17 +154,10 @@ fn usual_sockets(around: &Surroundings<'_>) -> Vec<Endpoint> {
         address: Address::Unix(base.join(path)),
         origin: format!("the usual socket of {whose}"),
     };
-    let system = SYSTEM_SOCKETS
-        .into_iter()
-        .map(|entry| socket(&around.root, entry));
-    let home = around
-        .home
-        .iter()
-        .flat_map(|home| HOME_SOCKETS.map(|entry| socket(home, entry)));
+    let system = SYSTEM_SOCKETS.into_iter().map(|entry| socket(&around.root, entry));
+    let home = around.home.iter().flat_map(|home| HOME_SOCKETS.map(|entry| socket(home, entry)));
     let runtime = around.runtime_dir();
-    let runtime = runtime
-        .iter()
-        .flat_map(|dir| RUNTIME_SOCKETS.map(|entry| socket(dir, entry)));
+    let runtime = runtime.iter().flat_map(|dir| RUNTIME_SOCKETS.map(|entry| socket(dir, entry)));
     system.chain(home).chain(runtime).collect()
 }
 
@@ -200,9 +174,7 @@ fn current_context(around: &Surroundings<'_>) -> Result<Option<String>, DockerEr
     let Some(config) = read_json::<ConfigFile>(&path)? else {
         return Ok(None);
     };
-    Ok(config
-        .current_context
-        .filter(|name| !name.is_empty() && name != "default"))
+    Ok(config.current_context.filter(|name| !name.is_empty() && name != "default"))
 }
 
 #[derive(Deserialize)]
@@ -227,10 +199,7 @@ struct ContextEndpoint {
 /// A context's directory is named by a digest of its name, so the files are searched for the name itself.
 fn context_address(around: &Surroundings<'_>, name: &str) -> Result<Address, DockerError> {
     let metas = around.config_dir().unwrap_or_default().join("contexts/meta");
-    let missing = |reason: String| DockerError::Configuration {
-        path: metas.clone(),
-        reason,
-    };
+    let missing = |reason: String| DockerError::Configuration { path: metas.clone(), reason };
     let entries = std::fs::read_dir(&metas)
         .map_err(|error| missing(format!("{error}, so there is no Docker context \"{name}\"")))?;
     for entry in entries.flatten() {
@@ -243,32 +212,22 @@ fn context_address(around: &Surroundings<'_>, name: &str) -> Result<Address, Doc
             return Ok(Address::parse(&host));
         }
     }
-    Err(missing(format!(
-        "there is no Docker context \"{name}\"; `docker context ls` lists those there are"
-    )))
+    Err(missing(format!("there is no Docker context \"{name}\"; `docker context ls` lists those there are")))
 }
 
 /// Reads a JSON file; `None` if there is no such file.
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, DockerError> {
-    let unreadable = |reason: String| DockerError::Configuration {
-        path: path.to_owned(),
-        reason,
-    };
+    let unreadable = |reason: String| DockerError::Configuration { path: path.to_owned(), reason };
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error)
-            if matches!(
-                error.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-            ) =>
+            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
         {
             return Ok(None);
         }
         Err(error) => return Err(unreadable(error.to_string())),
     };
-    serde_json::from_str(&text)
-        .map(Some)
-        .map_err(|error| unreadable(error.to_string()))
+    serde_json::from_str(&text).map(Some).map_err(|error| unreadable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -9,10 +9,7 @@ struct Home {
 
 impl Home {
     fn new() -> Home {
-        Home {
-            dir: tempfile::tempdir().unwrap(),
-            vars: Vec::new(),
-        }
+        Home { dir: tempfile::tempdir().unwrap(), vars: Vec::new() }
     }
 
     fn var(mut self, name: &'static str, value: &str) -> Home {
@@ -30,19 +27,11 @@ impl Home {
     fn context(self, directory: &str, name: &str, host: &str) -> Home {
         let text =
             format!(r#"{{"Name":"{name}","Metadata":{{}},"Endpoints":{{"docker":{{"Host":"{host}"}}}}}}"#);
-        self.file(
-            &format!("home/.docker/contexts/meta/{directory}/meta.json"),
-            &text,
-        )
+        self.file(&format!("home/.docker/contexts/meta/{directory}/meta.json"), &text)
     }
 
     fn candidates(&self) -> Result<Vec<Endpoint>, DockerError> {
-        let env = |name: &str| {
-            self.vars
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| value.clone())
-        };
+        let env = |name: &str| self.vars.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
         candidates(&Surroundings {
             env: &env,
             home: Some(self.dir.path().join("home")),
@@ -52,11 +41,7 @@ impl Home {
     }
 
     fn addresses(&self) -> Vec<String> {
-        self.candidates()
-            .unwrap()
-            .iter()
-            .map(|endpoint| endpoint.address.to_string())
-            .collect()
+        self.candidates().unwrap().iter().map(|endpoint| endpoint.address.to_string()).collect()
     }
 
     fn socket(&self, path: &str) -> String {
@@ -66,19 +51,14 @@ impl Home {
 
 #[test]
 fn docker_host_is_the_only_candidate_when_it_is_set() {
-    let home = Home::new()
-        .var("DOCKER_HOST", "tcp://10.0.0.1:2375")
-        .var("DOCKER_CONTEXT", "other");
+    let home = Home::new().var("DOCKER_HOST", "tcp://10.0.0.1:2375").var("DOCKER_CONTEXT", "other");
     assert_eq!(home.addresses(), ["tcp://10.0.0.1:2375"]);
 }
 
 #[test]
 fn an_empty_docker_host_counts_as_unset() {
     let home = Home::new().var("DOCKER_HOST", "");
-    assert_eq!(
-        home.addresses().first(),
-        Some(&home.socket("var/run/docker.sock"))
-    );
+    assert_eq!(home.addresses().first(), Some(&home.socket("var/run/docker.sock")));
 }
 
 #[test]
@@ -96,10 +76,7 @@ fn docker_context_is_looked_up_by_name_and_is_the_only_candidate() {
 #[test]
 fn the_current_context_comes_before_the_usual_sockets() {
     let home = Home::new()
-        .file(
-            "home/.docker/config.json",
-            r#"{"auths":{},"currentContext":"colima"}"#,
-        )
+        .file("home/.docker/config.json", r#"{"auths":{},"currentContext":"colima"}"#)
         .context("ccc", "colima", "unix:///colima.sock");
     let addresses = home.addresses();
     assert_eq!(addresses[0], "unix:///colima.sock");
@@ -131,9 +108,7 @@ fn the_context_default_means_the_usual_sockets() {
 
 #[test]
 fn a_context_that_does_not_exist_is_an_error_that_names_it() {
-    let home = Home::new()
-        .context("a", "else", "unix:///x")
-        .var("DOCKER_CONTEXT", "gone");
+    let home = Home::new().context("a", "else", "unix:///x").var("DOCKER_CONTEXT", "gone");
     let text = home.candidates().unwrap_err().to_string();
     assert!(text.contains("there is no Docker context \"gone\""), "{text}");
 }
@@ -160,10 +135,7 @@ fn the_usual_sockets_cover_desktop_colima_podman_and_rootless() {
         "run/user/1000/docker.sock",
         "run/user/1000/podman/podman.sock",
     ] {
-        assert!(
-            addresses.contains(&home.socket(path)),
-            "{path} is missing from {addresses:?}"
-        );
+        assert!(addresses.contains(&home.socket(path)), "{path} is missing from {addresses:?}");
     }
 }
 
@@ -195,11 +167,6 @@ fn addresses_of_ways_that_are_not_spoken_say_why() {
 
 #[test]
 fn tls_by_environment_is_refused_rather_than_spoken_in_the_clear() {
-    let home = Home::new()
-        .var("DOCKER_HOST", "tcp://h:2376")
-        .var("DOCKER_TLS_VERIFY", "1");
-    assert!(matches!(
-        home.candidates().unwrap()[0].address,
-        Address::Unsupported { .. }
-    ));
+    let home = Home::new().var("DOCKER_HOST", "tcp://h:2376").var("DOCKER_TLS_VERIFY", "1");
+    assert!(matches!(home.candidates().unwrap()[0].address, Address::Unsupported { .. }));
 }

@@ -34,18 +34,12 @@ impl ApiVersion {
 
     /// The newest API the lab speaks: that of its client library.
     pub fn newest() -> ApiVersion {
-        ApiVersion {
-            major: API_DEFAULT_VERSION.major_version,
-            minor: API_DEFAULT_VERSION.minor_version,
-        }
+        ApiVersion { major: API_DEFAULT_VERSION.major_version, minor: API_DEFAULT_VERSION.minor_version }
     }
 
     fn parse(text: &str) -> Option<ApiVersion> {
         let (major, minor) = text.split_once('.')?;
-        Some(ApiVersion {
-            major: major.parse().ok()?,
-            minor: minor.parse().ok()?,
-        })
+        Some(ApiVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
     }
 }
 
@@ -88,11 +82,7 @@ impl Engine {
         for endpoint in endpoints {
             match negotiate(&endpoint.address).await {
                 Ok((docker, api_version)) => {
-                    return Ok(Engine {
-                        docker,
-                        endpoint,
-                        api_version,
-                    });
+                    return Ok(Engine { docker, endpoint, api_version });
                 }
                 Err(reason) => tried.push(Attempt {
                     address: endpoint.address.to_string(),
@@ -118,20 +108,15 @@ impl Engine {
 /// Opens the connection and agrees on a version; the error is the reason in words.
 async fn negotiate(address: &Address) -> Result<(Docker, ApiVersion), String> {
     let docker = open(address)?;
-    let hello = within(HELLO, docker.version())
-        .await
-        .map_err(|cause| match cause {
-            Cause::Unreadable(_) => "something answers there, but it is no Docker engine".to_owned(),
-            other => other.to_string(),
-        })?;
+    let hello = within(HELLO, docker.version()).await.map_err(|cause| match cause {
+        Cause::Unreadable(_) => "something answers there, but it is no Docker engine".to_owned(),
+        other => other.to_string(),
+    })?;
     let theirs = hello.api_version.as_deref().and_then(ApiVersion::parse);
     let theirs = theirs.ok_or("something answers there, but it is no Docker engine")?;
     let their_oldest = hello.min_api_version.as_deref().and_then(ApiVersion::parse);
     let agreed = agree(theirs, their_oldest)?;
-    Ok((
-        docker.with_request_modifier(move |request| with_version(request, agreed)),
-        agreed,
-    ))
+    Ok((docker.with_request_modifier(move |request| with_version(request, agreed)), agreed))
 }
 
 fn open(address: &Address) -> Result<Docker, String> {
@@ -223,9 +208,7 @@ mod tests {
     }
 
     fn version(api: &str, oldest: &str) -> Answer {
-        Answer::json(&format!(
-            r#"{{"Version":"x","ApiVersion":"{api}","MinAPIVersion":"{oldest}"}}"#
-        ))
+        Answer::json(&format!(r#"{{"Version":"x","ApiVersion":"{api}","MinAPIVersion":"{oldest}"}}"#))
     }
 
     #[tokio::test]
@@ -240,38 +223,20 @@ mod tests {
             let engine = fake.try_connect().await.unwrap();
             assert_eq!(engine.api_version().to_string(), agreed);
             let _ = engine.start_container("c").await;
-            assert_eq!(
-                fake.requests().last().unwrap(),
-                &format!("POST /v{agreed}/containers/c/start")
-            );
+            assert_eq!(fake.requests().last().unwrap(), &format!("POST /v{agreed}/containers/c/start"));
         }
     }
 
     #[tokio::test]
     async fn an_engine_that_is_too_old_is_told_apart_from_one_that_is_too_new() {
-        assert!(
-            reason_of(version("1.40", "1.12"))
-                .await
-                .contains("update Docker to 20.10")
-        );
-        assert!(
-            reason_of(version("1.99", "1.98"))
-                .await
-                .contains("asks for API 1.98 at least")
-        );
+        assert!(reason_of(version("1.40", "1.12")).await.contains("update Docker to 20.10"));
+        assert!(reason_of(version("1.99", "1.98")).await.contains("asks for API 1.98 at least"));
     }
 
     #[tokio::test]
     async fn what_is_no_engine_is_said_to_be_none() {
-        for answer in [
-            Answer::text(200, "<html>hello</html>"),
-            Answer::json("{}"),
-            Answer::json("[]"),
-        ] {
-            assert_eq!(
-                reason_of(answer).await,
-                "something answers there, but it is no Docker engine"
-            );
+        for answer in [Answer::text(200, "<html>hello</html>"), Answer::json("{}"), Answer::json("[]")] {
+            assert_eq!(reason_of(answer).await, "something answers there, but it is no Docker engine");
         }
         assert!(reason_of(Answer::text(403, "go away")).await.contains("go away"));
     }
@@ -279,29 +244,17 @@ mod tests {
     #[tokio::test]
     async fn the_first_endpoint_that_answers_is_taken() {
         let fake = FakeEngine::start();
-        let nowhere = Endpoint {
-            address: Address::Unix("/nowhere.sock".into()),
-            origin: "test".to_owned(),
-        };
+        let nowhere = Endpoint { address: Address::Unix("/nowhere.sock".into()), origin: "test".to_owned() };
         let engine = Engine::connect_to(vec![nowhere, fake.endpoint()]).await.unwrap();
         assert_eq!(engine.endpoint(), &fake.endpoint());
     }
 
     #[tokio::test]
     async fn every_place_that_was_tried_is_in_the_error() {
-        let unix = Endpoint {
-            address: Address::Unix("/nowhere.sock".into()),
-            origin: "one".to_owned(),
-        };
-        let ssh = Endpoint {
-            address: Address::parse("ssh://host"),
-            origin: "two".to_owned(),
-        };
+        let unix = Endpoint { address: Address::Unix("/nowhere.sock".into()), origin: "one".to_owned() };
+        let ssh = Endpoint { address: Address::parse("ssh://host"), origin: "two".to_owned() };
         let text = Engine::connect_to(vec![unix, ssh]).await.unwrap_err().to_string();
-        assert!(
-            text.contains("unix:///nowhere.sock (one): there is no such socket"),
-            "{text}"
-        );
+        assert!(text.contains("unix:///nowhere.sock (one): there is no such socket"), "{text}");
         assert!(text.contains("ssh://host (two): ssh is not supported"), "{text}");
     }
 
@@ -310,10 +263,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap().to_string());
         drop(listener);
-        let endpoint = Endpoint {
-            address,
-            origin: "test".to_owned(),
-        };
+        let endpoint = Endpoint { address, origin: "test".to_owned() };
         let text = Engine::connect_to(vec![endpoint]).await.unwrap_err().to_string();
         assert!(text.contains("refused"), "{text}");
     }

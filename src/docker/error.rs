@@ -46,10 +46,9 @@ impl From<bollard::errors::Error> for Cause {
     fn from(error: bollard::errors::Error) -> Cause {
         use bollard::errors::Error;
         match error {
-            Error::DockerResponseServerError { status_code, message } => Cause::Refused {
-                status: status_code,
-                message: message.trim().to_owned(),
-            },
+            Error::DockerResponseServerError { status_code, message } => {
+                Cause::Refused { status: status_code, message: message.trim().to_owned() }
+            }
             Error::DockerStreamError { error } | Error::DockerContainerWaitError { error, .. } => {
                 Cause::Reported(error.trim().to_owned())
             }
@@ -90,12 +89,7 @@ pub struct Attempt {
 
 fn no_engine(tried: &[Attempt]) -> String {
     let mut text = "no Docker engine answered. Tried:".to_owned();
-    for Attempt {
-        address,
-        origin,
-        reason,
-    } in tried
-    {
+    for Attempt { address, origin, reason } in tried {
         let _ = write!(text, "\n  {address} ({origin}): {reason}");
     }
     text.push_str(
@@ -122,10 +116,7 @@ fn last_words(lines: &[String]) -> String {
 /// An operation of the engine that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[allow(
-    missing_docs,
-    reason = "every field is the name of the object, the cause, or what its name says"
-)]
+#[allow(missing_docs, reason = "every field is the name of the object, the cause, or what its name says")]
 pub enum DockerError {
     #[error("{}", no_engine(.tried))]
     NoEngine { tried: Vec<Attempt> },
@@ -135,11 +126,7 @@ pub enum DockerError {
     EngineFacts { cause: Cause },
 
     #[error("cannot create container {name} from image {image}: {cause}")]
-    CreateContainer {
-        name: String,
-        image: String,
-        cause: Cause,
-    },
+    CreateContainer { name: String, image: String, cause: Cause },
     #[error("{}", discarded(.name, .warnings))]
     LimitsDiscarded { name: String, warnings: Vec<String> },
     #[error("cannot start container {name}: {cause}")]
@@ -147,11 +134,7 @@ pub enum DockerError {
     #[error("cannot stop container {name}: {cause}")]
     StopContainer { name: String, cause: Cause },
     #[error("cannot send {signal} to container {name}: {cause}")]
-    KillContainer {
-        name: String,
-        signal: String,
-        cause: Cause,
-    },
+    KillContainer { name: String, signal: String, cause: Cause },
     #[error("container {name} did not end: {cause}")]
     WaitContainer { name: String, cause: Cause },
     #[error("cannot remove container {name}: {cause}")]
@@ -167,35 +150,15 @@ pub enum DockerError {
     #[error("cannot put files into container {name}: {cause}")]
     Upload { name: String, cause: Cause },
     #[error("cannot pack {path} for container {name}: {reason}")]
-    PackUpload {
-        name: String,
-        path: String,
-        reason: String,
-    },
+    PackUpload { name: String, path: String, reason: String },
     #[error("cannot run `{command}` in container {name}: {cause}")]
-    Exec {
-        name: String,
-        command: String,
-        cause: Cause,
-    },
+    Exec { name: String, command: String, cause: Cause },
     #[error("cannot write to the input of `{command}` in container {name}: {reason}")]
-    ExecInput {
-        name: String,
-        command: String,
-        reason: String,
-    },
+    ExecInput { name: String, command: String, reason: String },
     #[error("container {name} ended with exit code {exit_code}{}", last_words(.last_lines))]
-    Failed {
-        name: String,
-        exit_code: i64,
-        last_lines: Vec<String>,
-    },
+    Failed { name: String, exit_code: i64, last_lines: Vec<String> },
     #[error("container {name} was still running after {} s and was removed{}", .deadline.as_secs(), last_words(.last_lines))]
-    TimedOut {
-        name: String,
-        deadline: Duration,
-        last_lines: Vec<String>,
-    },
+    TimedOut { name: String, deadline: Duration, last_lines: Vec<String> },
 
     #[error("cannot create volume {name}: {cause}")]
     CreateVolume { name: String, cause: Cause },
@@ -211,17 +174,9 @@ pub enum DockerError {
     #[error("cannot list the lab's networks: {cause}")]
     ListNetworks { cause: Cause },
     #[error("cannot connect container {container} to network {network}: {cause}")]
-    ConnectNetwork {
-        container: String,
-        network: String,
-        cause: Cause,
-    },
+    ConnectNetwork { container: String, network: String, cause: Cause },
     #[error("cannot disconnect container {container} from network {network}: {cause}")]
-    DisconnectNetwork {
-        container: String,
-        network: String,
-        cause: Cause,
-    },
+    DisconnectNetwork { container: String, network: String, cause: Cause },
 
     #[error("cannot inspect image {reference}: {cause}")]
     InspectImage { reference: String, cause: Cause },
@@ -230,17 +185,9 @@ pub enum DockerError {
     #[error("cannot pull image {reference}: {cause}")]
     PullImage { reference: String, cause: Cause },
     #[error("cannot build image {reference}: {cause}{}", last_words(.last_lines))]
-    BuildImage {
-        reference: String,
-        cause: Cause,
-        last_lines: Vec<String>,
-    },
+    BuildImage { reference: String, cause: Cause, last_lines: Vec<String> },
     #[error("cannot read {} for the build of image {reference}: {reason}", .path.display())]
-    BuildContext {
-        reference: String,
-        path: PathBuf,
-        reason: String,
-    },
+    BuildContext { reference: String, path: PathBuf, reason: String },
     #[error("cannot remove image {reference}: {cause}")]
     RemoveImage { reference: String, cause: Cause },
 }
@@ -256,10 +203,7 @@ mod tests {
             origin: format!("origin {n}"),
             reason: format!("reason {n}"),
         };
-        let text = DockerError::NoEngine {
-            tried: vec![attempt(1), attempt(2)],
-        }
-        .to_string();
+        let text = DockerError::NoEngine { tried: vec![attempt(1), attempt(2)] }.to_string();
         assert!(text.contains("unix:///1.sock (origin 1): reason 1"), "{text}");
         assert!(text.contains("unix:///2.sock (origin 2): reason 2"), "{text}");
         assert!(text.contains("DOCKER_HOST"), "{text}");
@@ -267,15 +211,8 @@ mod tests {
 
     #[test]
     fn a_failed_container_speaks_its_last_words() {
-        let failed = |last_lines| DockerError::Failed {
-            name: "c".to_owned(),
-            exit_code: 3,
-            last_lines,
-        };
-        assert_eq!(
-            failed(vec![]).to_string(),
-            "container c ended with exit code 3; it wrote nothing"
-        );
+        let failed = |last_lines| DockerError::Failed { name: "c".to_owned(), exit_code: 3, last_lines };
+        assert_eq!(failed(vec![]).to_string(), "container c ended with exit code 3; it wrote nothing");
         assert_eq!(
             failed(vec!["a".to_owned(), "b".to_owned()]).to_string(),
             "container c ended with exit code 3; its last lines:\n  a\n  b"

@@ -32,10 +32,7 @@ pub struct ExecSpec {
 impl ExecSpec {
     /// A command run by the container's own user.
     pub fn new<T: Into<String>>(command: impl IntoIterator<Item = T>) -> ExecSpec {
-        ExecSpec {
-            command: command.into_iter().map(Into::into).collect(),
-            ..Default::default()
-        }
+        ExecSpec { command: command.into_iter().map(Into::into).collect(), ..Default::default() }
     }
 
     /// Runs it as this user.
@@ -110,19 +107,11 @@ impl Engine {
         deadline: Duration,
     ) -> Result<ExecOutput, DockerError> {
         let run = async {
-            let input = if stdin.is_some() {
-                Input::Attached
-            } else {
-                Input::None
-            };
+            let input = if stdin.is_some() { Input::Attached } else { Input::None };
             let mut stream = self.start_exec(container, spec, input).await?;
             let (stdout, stderr) = stream.exchange(stdin).await?;
             let exit_code = stream.exit_code().await?;
-            Ok(ExecOutput {
-                stdout,
-                stderr,
-                exit_code,
-            })
+            Ok(ExecOutput { stdout, stderr, exit_code })
         };
         match tokio::time::timeout(deadline, run).await {
             Ok(done) => done,
@@ -150,38 +139,20 @@ impl Engine {
         input: Input,
     ) -> Result<ExecStream, DockerError> {
         let command = spec.command.join(" ");
-        let failed = |cause| DockerError::Exec {
-            name: container.to_owned(),
-            command: command.clone(),
-            cause,
-        };
+        let failed =
+            |cause| DockerError::Exec { name: container.to_owned(), command: command.clone(), cause };
         let config = ExecConfig {
             attach_stdin: Some(input == Input::Attached),
             attach_stdout: Some(true),
             attach_stderr: Some(true),
             cmd: Some(spec.command.clone()),
             user: spec.user.clone(),
-            env: Some(
-                spec.env
-                    .iter()
-                    .map(|(name, value)| format!("{name}={value}"))
-                    .collect(),
-            ),
+            env: Some(spec.env.iter().map(|(name, value)| format!("{name}={value}")).collect()),
             ..Default::default()
         };
-        let created = within(CALL, self.docker.create_exec(container, config))
-            .await
-            .map_err(failed)?;
-        let started = within(
-            CALL,
-            self.docker.start_exec(&created.id, None::<StartExecOptions>),
-        )
-        .await;
-        let StartExecResults::Attached {
-            output,
-            input: writer,
-        } = started.map_err(failed)?
-        else {
+        let created = within(CALL, self.docker.create_exec(container, config)).await.map_err(failed)?;
+        let started = within(CALL, self.docker.start_exec(&created.id, None::<StartExecOptions>)).await;
+        let StartExecResults::Attached { output, input: writer } = started.map_err(failed)? else {
             return Err(failed(Cause::Unreadable("the command was detached".to_owned())));
         };
         Ok(ExecStream {
@@ -200,11 +171,7 @@ impl Engine {
 
 impl ExecStream {
     fn failed(&self, cause: Cause) -> DockerError {
-        DockerError::Exec {
-            name: self.container.clone(),
-            command: self.command.clone(),
-            cause,
-        }
+        DockerError::Exec { name: self.container.clone(), command: self.command.clone(), cause }
     }
 
     /// The next line of output; `None` at the end of the output. Waits as long as the command is silent; may be dropped
@@ -215,9 +182,7 @@ impl ExecStream {
     pub async fn next_line(&mut self) -> Result<Option<Line>, DockerError> {
         while self.lines.is_empty() && !self.ended {
             match self.frames.next().await {
-                Some(Ok(frame)) => self
-                    .cutter
-                    .push(stream_of(&frame), frame.as_ref(), &mut self.lines),
+                Some(Ok(frame)) => self.cutter.push(stream_of(&frame), frame.as_ref(), &mut self.lines),
                 Some(Err(error)) => return Err(self.failed(error.into())),
                 None => {
                     self.ended = true;
@@ -287,10 +252,7 @@ impl ExecStream {
         let (_input, output) = futures_util::future::join(write, read).await;
         let (stdout, stderr) = output.map_err(|error| self.failed(error.into()))?;
         self.ended = true;
-        Ok((
-            String::from_utf8_lossy(&stdout).into_owned(),
-            String::from_utf8_lossy(&stderr).into_owned(),
-        ))
+        Ok((String::from_utf8_lossy(&stdout).into_owned(), String::from_utf8_lossy(&stderr).into_owned()))
     }
 
     /// The exit code. To be asked for after the end of the output: the engine learns of the end a moment later.

@@ -64,11 +64,7 @@ impl Engine {
 
 fn facts(engine: &Engine, version: SystemVersion, info: SystemInfo) -> EngineFacts {
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let rootless = info
-        .security_options
-        .iter()
-        .flatten()
-        .any(|option| option.contains("rootless"));
+    let rootless = info.security_options.iter().flatten().any(|option| option.contains("rootless"));
     EngineFacts {
         endpoint: engine.endpoint().address.to_string(),
         platform: platform(&version, &info),
@@ -82,11 +78,7 @@ fn facts(engine: &Engine, version: SystemVersion, info: SystemInfo) -> EngineFac
         storage_driver: given(info.driver),
         cpus: info.ncpu.and_then(|cpus| u64::try_from(cpus).ok()),
         memory_bytes: info.mem_total.and_then(|bytes| u64::try_from(bytes).ok()),
-        privilege: if rootless {
-            Privilege::Rootless
-        } else {
-            Privilege::Rootful
-        },
+        privilege: if rootless { Privilege::Rootless } else { Privilege::Rootful },
         warnings: info.warnings.unwrap_or_default(),
     }
 }
@@ -148,11 +140,7 @@ mod tests {
         .await;
         assert_eq!(podman.platform, "Podman");
         assert_eq!(podman.privilege, Privilege::Rootless);
-        let desktop = facts_of(
-            r#"{"ApiVersion":"1.41"}"#,
-            r#"{"OperatingSystem":"Docker Desktop"}"#,
-        )
-        .await;
+        let desktop = facts_of(r#"{"ApiVersion":"1.41"}"#, r#"{"OperatingSystem":"Docker Desktop"}"#).await;
         assert_eq!(desktop.platform, "Docker Desktop");
     }
 }

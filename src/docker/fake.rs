@@ -41,10 +41,7 @@ impl Answer {
         if status != 204 {
             bytes.extend_from_slice(body);
         }
-        Answer {
-            bytes,
-            keep_open: false,
-        }
+        Answer { bytes, keep_open: false }
     }
 
     /// A chunked answer; one that is cut lacks its last chunk.
@@ -63,20 +60,14 @@ impl Answer {
             bytes.extend_from_slice(body);
             bytes.extend_from_slice(b"\r\n");
         }
-        Answer {
-            bytes,
-            keep_open: false,
-        }
+        Answer { bytes, keep_open: false }
     }
 
     /// The answer to an exec's start: the connection becomes a raw one.
     pub(crate) fn upgraded(body: &[u8]) -> Answer {
         let mut bytes = b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n".to_vec();
         bytes.extend_from_slice(body);
-        Answer {
-            bytes,
-            keep_open: false,
-        }
+        Answer { bytes, keep_open: false }
     }
 
     /// An answer after which nothing comes and the connection stays.
@@ -126,29 +117,18 @@ impl FakeEngine {
 
     /// A server that says it is an engine of API 1.41.
     pub(crate) fn start() -> FakeEngine {
-        FakeEngine::bare().answer(
-            "GET /version",
-            Answer::json(r#"{"Version":"20.10.0","ApiVersion":"1.41"}"#),
-        )
+        FakeEngine::bare()
+            .answer("GET /version", Answer::json(r#"{"Version":"20.10.0","ApiVersion":"1.41"}"#))
     }
 
     /// Answers `METHOD /path` (without version and query) so; several answers are given in turn, the last one for ever.
     pub(crate) fn answer(self, request: &str, answer: Answer) -> FakeEngine {
-        self.shared
-            .lock()
-            .unwrap()
-            .answers
-            .entry(request.to_owned())
-            .or_default()
-            .push(answer);
+        self.shared.lock().unwrap().answers.entry(request.to_owned()).or_default().push(answer);
         self
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
-        Endpoint {
-            address: Address::Tcp(self.address.clone()),
-            origin: "test".to_owned(),
-        }
+        Endpoint { address: Address::Tcp(self.address.clone()), origin: "test".to_owned() }
     }
 
     pub(crate) async fn try_connect(&self) -> Result<Engine, DockerError> {
@@ -218,10 +198,8 @@ async fn read_request(connection: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
     let mut body = bytes.split_off(head);
     let lower = text.to_lowercase();
-    let length = lower
-        .split("content-length: ")
-        .nth(1)
-        .and_then(|rest| rest.lines().next()?.trim().parse().ok());
+    let length =
+        lower.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.trim().parse().ok());
     let whole = |body: &[u8]| match length {
         Some(length) => body.len() >= length,
         None => !lower.contains("transfer-encoding: chunked") || body.ends_with(b"0\r\n\r\n"),

@@ -53,10 +53,7 @@ impl Engine {
                 size_bytes: image.size.and_then(|size| u64::try_from(size).ok()),
             })),
             Err(cause) if cause.is_not_found() => Ok(None),
-            Err(cause) => Err(DockerError::InspectImage {
-                reference: reference.to_owned(),
-                cause,
-            }),
+            Err(cause) => Err(DockerError::InspectImage { reference: reference.to_owned(), cause }),
         }
     }
 
@@ -65,32 +62,21 @@ impl Engine {
     /// # Errors
     /// [`DockerError::ListImages`].
     pub async fn images(&self, selector: &Selector) -> Result<Vec<ImageEntry>, DockerError> {
-        let options = ListImagesOptions {
-            filters: Some(selector.filters()),
-            ..Default::default()
-        };
+        let options = ListImagesOptions { filters: Some(selector.filters()), ..Default::default() };
         let listed = within(CALL, self.docker.list_images(Some(options)));
         let listed = listed.await.map_err(|cause| DockerError::ListImages { cause })?;
         let mut entries: Vec<ImageEntry> = listed
             .into_iter()
             .map(|image| ImageEntry {
                 id: image.id,
-                tags: image
-                    .repo_tags
-                    .into_iter()
-                    .filter(|tag| tag != "<none>:<none>")
-                    .collect(),
+                tags: image.repo_tags.into_iter().filter(|tag| tag != "<none>:<none>").collect(),
                 labels: image.labels.into_iter().collect(),
                 size_bytes: u64::try_from(image.size).ok(),
                 created_unix: image.created,
             })
             .collect();
-        entries.sort_by(|one, other| {
-            other
-                .created_unix
-                .cmp(&one.created_unix)
-                .then(one.tags.cmp(&other.tags))
-        });
+        entries
+            .sort_by(|one, other| other.created_unix.cmp(&one.created_unix).then(one.tags.cmp(&other.tags)));
         Ok(entries)
     }
 
@@ -99,19 +85,10 @@ impl Engine {
     /// # Errors
     /// [`DockerError::RemoveImage`], also while a container uses it.
     pub async fn remove_image(&self, reference: &str) -> Result<(), DockerError> {
-        match within(
-            CALL,
-            self.docker
-                .remove_image(reference, None::<RemoveImageOptions>, None),
-        )
-        .await
-        {
+        match within(CALL, self.docker.remove_image(reference, None::<RemoveImageOptions>, None)).await {
             Ok(_) => Ok(()),
             Err(cause) if cause.is_not_found() => Ok(()),
-            Err(cause) => Err(DockerError::RemoveImage {
-                reference: reference.to_owned(),
-                cause,
-            }),
+            Err(cause) => Err(DockerError::RemoveImage { reference: reference.to_owned(), cause }),
         }
     }
 }
@@ -133,10 +110,7 @@ mod tests {
         assert_eq!(engine.inspect_image("gone").await.unwrap(), None);
         engine.remove_image("gone").await.unwrap();
         let error = engine.inspect_image("odd").await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "cannot inspect image odd: disk full (HTTP 500)"
-        );
+        assert_eq!(error.to_string(), "cannot inspect image odd: disk full (HTTP 500)");
     }
 
     #[tokio::test]
@@ -156,11 +130,7 @@ mod tests {
                     "SharedSize":-1,"Labels":null,"Containers":-1}}"#
             )
         };
-        let body = format!(
-            "[{},{}]",
-            image("old", r#"["<none>:<none>"]"#, 1),
-            image("new", r#"["x:1"]"#, 2)
-        );
+        let body = format!("[{},{}]", image("old", r#"["<none>:<none>"]"#, 1), image("new", r#"["x:1"]"#, 2));
         let fake = FakeEngine::start().answer("GET /images/json", Answer::json(&body));
         let entries = fake.connect().await.images(&Selector::any()).await.unwrap();
         assert_eq!(entries[0].tags, ["x:1"]);

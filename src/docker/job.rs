@@ -41,16 +41,10 @@ impl Engine {
         let last_lines = tail.into_lines();
         match ended {
             Ok(Some(0)) => removed,
-            Ok(Some(exit_code)) => Err(DockerError::Failed {
-                name: spec.name.clone(),
-                exit_code,
-                last_lines,
-            }),
-            Ok(None) => Err(DockerError::TimedOut {
-                name: spec.name.clone(),
-                deadline,
-                last_lines,
-            }),
+            Ok(Some(exit_code)) => {
+                Err(DockerError::Failed { name: spec.name.clone(), exit_code, last_lines })
+            }
+            Ok(None) => Err(DockerError::TimedOut { name: spec.name.clone(), deadline, last_lines }),
             Err(error) => Err(error),
         }
         .inspect_err(|error| tracing::debug!("{error}"))
@@ -70,21 +64,12 @@ impl Engine {
             Ok(Ok(())) => {}
             Err(_) | Ok(Err(Cause::Deadline(_))) => return Ok(None),
             Ok(Err(cause)) => {
-                return Err(DockerError::ReadLogs {
-                    name: name.to_owned(),
-                    cause,
-                });
+                return Err(DockerError::ReadLogs { name: name.to_owned(), cause });
             }
         }
-        match self
-            .wait_container(name, end.saturating_duration_since(Instant::now()))
-            .await
-        {
+        match self.wait_container(name, end.saturating_duration_since(Instant::now())).await {
             Ok(code) => Ok(Some(code)),
-            Err(DockerError::WaitContainer {
-                cause: Cause::Deadline(_),
-                ..
-            }) => Ok(None),
+            Err(DockerError::WaitContainer { cause: Cause::Deadline(_), .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -101,10 +86,7 @@ impl Engine {
 fn may_have_been_created(error: &DockerError) -> bool {
     match error {
         DockerError::CreateContainer { cause, .. } => {
-            matches!(
-                cause,
-                Cause::Deadline(_) | Cause::Connection(_) | Cause::Unreadable(_)
-            )
+            matches!(cause, Cause::Deadline(_) | Cause::Connection(_) | Cause::Unreadable(_))
         }
         _ => false,
     }
@@ -120,19 +102,12 @@ mod tests {
     const SOON: Duration = Duration::from_secs(20);
 
     fn spec() -> ContainerSpec {
-        ContainerSpec {
-            name: "c".to_owned(),
-            image: "i".to_owned(),
-            ..Default::default()
-        }
+        ContainerSpec { name: "c".to_owned(), image: "i".to_owned(), ..Default::default() }
     }
 
     fn fake(log: Answer, wait: Answer) -> FakeEngine {
         FakeEngine::start()
-            .answer(
-                "POST /containers/create",
-                Answer::json(r#"{"Id":"1","Warnings":[]}"#),
-            )
+            .answer("POST /containers/create", Answer::json(r#"{"Id":"1","Warnings":[]}"#))
             .answer("POST /containers/c/start", Answer::text(204, ""))
             .answer("GET /containers/c/logs", log)
             .answer("POST /containers/c/wait", wait)
@@ -142,28 +117,17 @@ mod tests {
     async fn run(fake: &FakeEngine, deadline: Duration) -> (Result<(), DockerError>, Vec<String>) {
         let mut lines = Vec::new();
         let engine = fake.connect().await;
-        let result = engine
-            .run_to_completion(&spec(), deadline, |_, line| lines.push(line.to_owned()))
-            .await;
+        let result = engine.run_to_completion(&spec(), deadline, |_, line| lines.push(line.to_owned())).await;
         (result, lines)
     }
 
     fn assert_removed(fake: &FakeEngine) {
-        assert!(
-            fake.requests()
-                .iter()
-                .any(|request| request.starts_with("DELETE")),
-            "{:?}",
-            fake.requests()
-        );
+        assert!(fake.requests().iter().any(|request| request.starts_with("DELETE")), "{:?}", fake.requests());
     }
 
     #[tokio::test]
     async fn a_success_gives_its_lines_and_leaves_nothing() {
-        let fake = fake(
-            Answer::stream(&frame(1, "one\ntwo\n")),
-            Answer::json(r#"{"StatusCode":0}"#),
-        );
+        let fake = fake(Answer::stream(&frame(1, "one\ntwo\n")), Answer::json(r#"{"StatusCode":0}"#));
         let (result, lines) = run(&fake, SOON).await;
         result.unwrap();
         assert_eq!(lines, ["one", "two"]);
@@ -173,16 +137,9 @@ mod tests {
     #[tokio::test]
     async fn a_failure_carries_the_exit_code_and_the_last_lines_and_leaves_nothing() {
         let log: String = (0..30).map(|n| format!("line {n}\n")).collect();
-        let fake = fake(
-            Answer::stream(&frame(2, &log)),
-            Answer::json(r#"{"StatusCode":2}"#),
-        );
+        let fake = fake(Answer::stream(&frame(2, &log)), Answer::json(r#"{"StatusCode":2}"#));
         match run(&fake, SOON).await.0.unwrap_err() {
-            DockerError::Failed {
-                exit_code: 2,
-                last_lines,
-                ..
-            } => {
+            DockerError::Failed { exit_code: 2, last_lines, .. } => {
                 assert_eq!(last_lines.len(), LAST_LINES);
                 assert_eq!(last_lines.last().unwrap(), "line 29");
             }
@@ -205,30 +162,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_that_breaks_off_is_an_error_and_leaves_nothing() {
-        let fake = fake(
-            Answer::cut_stream(&frame(1, "one\n")),
-            Answer::json(r#"{"StatusCode":0}"#),
-        );
-        assert!(matches!(
-            run(&fake, SOON).await.0.unwrap_err(),
-            DockerError::ReadLogs { .. }
-        ));
+        let fake = fake(Answer::cut_stream(&frame(1, "one\n")), Answer::json(r#"{"StatusCode":0}"#));
+        assert!(matches!(run(&fake, SOON).await.0.unwrap_err(), DockerError::ReadLogs { .. }));
         assert_removed(&fake);
     }
 
     #[tokio::test]
     async fn one_that_does_not_start_leaves_nothing() {
         let fake = FakeEngine::start()
-            .answer(
-                "POST /containers/create",
-                Answer::json(r#"{"Id":"1","Warnings":[]}"#),
-            )
+            .answer("POST /containers/create", Answer::json(r#"{"Id":"1","Warnings":[]}"#))
             .answer("POST /containers/c/start", Answer::error(500, "no such program"))
             .answer("DELETE /containers/c", Answer::text(204, ""));
-        assert!(matches!(
-            run(&fake, SOON).await.0.unwrap_err(),
-            DockerError::StartContainer { .. }
-        ));
+        assert!(matches!(run(&fake, SOON).await.0.unwrap_err(), DockerError::StartContainer { .. }));
         assert_removed(&fake);
     }
 
@@ -238,15 +183,8 @@ mod tests {
             "POST /containers/create",
             Answer::error(409, "The container name \"/c\" is already in use"),
         );
-        assert!(matches!(
-            run(&fake, SOON).await.0.unwrap_err(),
-            DockerError::CreateContainer { .. }
-        ));
-        assert!(
-            fake.requests()
-                .iter()
-                .all(|request| !request.starts_with("DELETE"))
-        );
+        assert!(matches!(run(&fake, SOON).await.0.unwrap_err(), DockerError::CreateContainer { .. }));
+        assert!(fake.requests().iter().all(|request| !request.starts_with("DELETE")));
     }
 
     #[tokio::test]
@@ -254,10 +192,7 @@ mod tests {
         let fake = FakeEngine::start()
             .answer("POST /containers/create", Answer::json("cut"))
             .answer("DELETE /containers/c", Answer::text(204, ""));
-        assert!(matches!(
-            run(&fake, SOON).await.0.unwrap_err(),
-            DockerError::CreateContainer { .. }
-        ));
+        assert!(matches!(run(&fake, SOON).await.0.unwrap_err(), DockerError::CreateContainer { .. }));
         assert_removed(&fake);
     }
 }

@@ -33,14 +33,8 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind there is.
-    pub const ALL: [Kind; 6] = [
-        Kind::Node,
-        Kind::Helper,
-        Kind::Disk,
-        Kind::Images,
-        Kind::Network,
-        Kind::ServerImage,
-    ];
+    pub const ALL: [Kind; 6] =
+        [Kind::Node, Kind::Helper, Kind::Disk, Kind::Images, Kind::Network, Kind::ServerImage];
 
     /// The value of the label [`KIND`].
     pub fn as_str(self) -> &'static str {
@@ -71,10 +65,7 @@ pub type Labels = BTreeMap<String, String>;
 
 /// The labels of an object of `kind` that belongs to `run`.
 pub fn of(run: &str, kind: Kind) -> Labels {
-    Labels::from([
-        (RUN.to_owned(), run.to_owned()),
-        (KIND.to_owned(), kind.as_str().to_owned()),
-    ])
+    Labels::from([(RUN.to_owned(), run.to_owned()), (KIND.to_owned(), kind.as_str().to_owned())])
 }
 
 /// Which objects of the lab a listing returns.
@@ -127,12 +118,7 @@ mod tests {
         let selector = Selector::run("r1").kind(Kind::Disk);
         assert_eq!(
             selector.filters().get("label").map(Vec::as_slice),
-            Some(
-                &[
-                    "org.stall-lab.run=r1".to_owned(),
-                    "org.stall-lab.kind=disk".to_owned()
-                ][..]
-            )
+            Some(&["org.stall-lab.run=r1".to_owned(), "org.stall-lab.kind=disk".to_owned()][..])
         );
     }
 }

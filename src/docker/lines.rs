@@ -43,10 +43,9 @@ impl LineCutter {
 
     /// The lines that have begun and not ended, at the end of the output.
     pub(super) fn finish(&mut self, lines: &mut VecDeque<Line>) {
-        for (stream, kept) in [
-            (OutputStream::Stdout, &mut self.stdout),
-            (OutputStream::Stderr, &mut self.stderr),
-        ] {
+        for (stream, kept) in
+            [(OutputStream::Stdout, &mut self.stdout), (OutputStream::Stderr, &mut self.stderr)]
+        {
             if !kept.is_empty() {
                 lines.push_back((stream, take_line(kept)));
             }
@@ -82,10 +81,7 @@ pub(super) struct Tail {
 impl Tail {
     /// Keeps at most `longest` lines.
     pub(super) fn new(longest: usize) -> Tail {
-        Tail {
-            lines: VecDeque::new(),
-            longest,
-        }
+        Tail { lines: VecDeque::new(), longest }
     }
 
     pub(super) fn push(&mut self, line: &str) {
@@ -121,22 +117,14 @@ mod tests {
 
     #[test]
     fn a_line_over_two_frames_is_one_line() {
-        assert_eq!(
-            cut(&[(Stdout, b"tps = 1"), (Stdout, b"23\n")]),
-            [line(Stdout, "tps = 123")]
-        );
+        assert_eq!(cut(&[(Stdout, b"tps = 1"), (Stdout, b"23\n")]), [line(Stdout, "tps = 123")]);
     }
 
     #[test]
     fn a_frame_of_several_lines_is_several_lines() {
         assert_eq!(
             cut(&[(Stdout, b"a\n\nb\r\nc")]),
-            [
-                line(Stdout, "a"),
-                line(Stdout, ""),
-                line(Stdout, "b"),
-                line(Stdout, "c")
-            ]
+            [line(Stdout, "a"), line(Stdout, ""), line(Stdout, "b"), line(Stdout, "c")]
         );
     }
 
@@ -151,10 +139,7 @@ mod tests {
     #[test]
     fn a_character_over_two_frames_is_whole() {
         let text = "grün\n".as_bytes();
-        assert_eq!(
-            cut(&[(Stdout, &text[..3]), (Stdout, &text[3..])]),
-            [line(Stdout, "grün")]
-        );
+        assert_eq!(cut(&[(Stdout, &text[..3]), (Stdout, &text[3..])]), [line(Stdout, "grün")]);
     }
 
     #[test]

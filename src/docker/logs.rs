@@ -35,14 +35,9 @@ impl Engine {
     pub async fn log_tail(&self, name: &str, lines: usize) -> Result<Vec<Line>, DockerError> {
         let mut collected = VecDeque::new();
         let tail = lines.to_string();
-        self.each_log_line(name, options(Follow::No, &tail), CALL, |line| {
-            collected.push_back(line)
-        })
-        .await
-        .map_err(|cause| DockerError::ReadLogs {
-            name: name.to_owned(),
-            cause,
-        })?;
+        self.each_log_line(name, options(Follow::No, &tail), CALL, |line| collected.push_back(line))
+            .await
+            .map_err(|cause| DockerError::ReadLogs { name: name.to_owned(), cause })?;
         Ok(collected.into())
     }
 
@@ -53,8 +48,7 @@ impl Engine {
         silence: Duration,
         on_line: impl FnMut(Line),
     ) -> Result<(), Cause> {
-        self.each_log_line(name, options(Follow::Yes, "all"), silence, on_line)
-            .await
+        self.each_log_line(name, options(Follow::Yes, "all"), silence, on_line).await
     }
 
     async fn each_log_line(
@@ -94,10 +88,7 @@ impl Engine {
         };
         loop {
             let frame = next_within(CALL, &mut frames).await;
-            match frame.map_err(|cause| DockerError::ReadLogs {
-                name: name.to_owned(),
-                cause,
-            }) {
+            match frame.map_err(|cause| DockerError::ReadLogs { name: name.to_owned(), cause }) {
                 Ok(Some(frame)) => {
                     let bytes = frame.into_bytes();
                     writer.write_all(&bytes).await.map_err(not_saved)?;
@@ -133,11 +124,7 @@ mod tests {
         let lines = fake.connect().await.log_tail("c", 5).await.unwrap();
         assert_eq!(
             lines,
-            [
-                (Stdout, "one".to_owned()),
-                (Stderr, "oops".to_owned()),
-                (Stdout, "two".to_owned())
-            ]
+            [(Stdout, "one".to_owned()), (Stderr, "oops".to_owned()), (Stdout, "two".to_owned())]
         );
         assert!(fake.requests().pop().unwrap().contains("tail=5"));
     }

@@ -34,10 +34,7 @@ impl Engine {
         within(CALL, self.docker.create_network(request))
             .await
             .map(|_| ())
-            .map_err(|cause| DockerError::CreateNetwork {
-                name: name.to_owned(),
-                cause,
-            })
+            .map_err(|cause| DockerError::CreateNetwork { name: name.to_owned(), cause })
     }
 
     /// Removes a network. One that is not there is a success.
@@ -48,10 +45,7 @@ impl Engine {
         match within(CALL, self.docker.remove_network(name)).await {
             Ok(()) => Ok(()),
             Err(cause) if cause.is_not_found() => Ok(()),
-            Err(cause) => Err(DockerError::RemoveNetwork {
-                name: name.to_owned(),
-                cause,
-            }),
+            Err(cause) => Err(DockerError::RemoveNetwork { name: name.to_owned(), cause }),
         }
     }
 
@@ -60,17 +54,14 @@ impl Engine {
     /// # Errors
     /// [`DockerError::DisconnectNetwork`].
     pub async fn disconnect_network(&self, network: &str, container: &str) -> Result<(), DockerError> {
-        let request = NetworkDisconnectRequest {
-            container: container.to_owned(),
-            force: Some(true),
-        };
-        within(CALL, self.docker.disconnect_network(network, request))
-            .await
-            .map_err(|cause| DockerError::DisconnectNetwork {
+        let request = NetworkDisconnectRequest { container: container.to_owned(), force: Some(true) };
+        within(CALL, self.docker.disconnect_network(network, request)).await.map_err(|cause| {
+            DockerError::DisconnectNetwork {
                 container: container.to_owned(),
                 network: network.to_owned(),
                 cause,
-            })
+            }
+        })
     }
 
     /// Puts a container on a network, where others find it as `alias`.
@@ -83,21 +74,16 @@ impl Engine {
         container: &str,
         alias: &str,
     ) -> Result<(), DockerError> {
-        let endpoint = EndpointSettings {
-            aliases: Some(vec![alias.to_owned()]),
-            ..Default::default()
-        };
-        let request = NetworkConnectRequest {
-            container: container.to_owned(),
-            endpoint_config: Some(endpoint),
-        };
-        within(CALL, self.docker.connect_network(network, request))
-            .await
-            .map_err(|cause| DockerError::ConnectNetwork {
+        let endpoint = EndpointSettings { aliases: Some(vec![alias.to_owned()]), ..Default::default() };
+        let request =
+            NetworkConnectRequest { container: container.to_owned(), endpoint_config: Some(endpoint) };
+        within(CALL, self.docker.connect_network(network, request)).await.map_err(|cause| {
+            DockerError::ConnectNetwork {
                 container: container.to_owned(),
                 network: network.to_owned(),
                 cause,
-            })
+            }
+        })
     }
 
     /// The networks of the lab that `selector` selects, by name.
@@ -105,21 +91,14 @@ impl Engine {
     /// # Errors
     /// [`DockerError::ListNetworks`].
     pub async fn networks(&self, selector: &Selector) -> Result<Vec<NetworkEntry>, DockerError> {
-        let options = ListNetworksOptions {
-            filters: Some(selector.filters()),
-        };
+        let options = ListNetworksOptions { filters: Some(selector.filters()) };
         let listed = within(CALL, self.docker.list_networks(Some(options)));
-        let listed = listed
-            .await
-            .map_err(|cause| DockerError::ListNetworks { cause })?;
+        let listed = listed.await.map_err(|cause| DockerError::ListNetworks { cause })?;
         let mut entries: Vec<NetworkEntry> = listed
             .into_iter()
             .filter_map(|network| {
                 let labels = network.labels.unwrap_or_default().into_iter().collect();
-                Some(NetworkEntry {
-                    name: network.name?,
-                    labels,
-                })
+                Some(NetworkEntry { name: network.name?, labels })
             })
             .collect();
         entries.sort_by(|one, other| one.name.cmp(&other.name));
@@ -137,14 +116,8 @@ mod tests {
     #[tokio::test]
     async fn a_network_that_is_not_there_is_removed_and_one_in_use_is_an_error() {
         let fake = FakeEngine::start()
-            .answer(
-                "DELETE /networks/gone",
-                Answer::error(404, "network gone not found"),
-            )
-            .answer(
-                "DELETE /networks/busy",
-                Answer::error(403, "network busy has active endpoints"),
-            );
+            .answer("DELETE /networks/gone", Answer::error(404, "network gone not found"))
+            .answer("DELETE /networks/busy", Answer::error(403, "network busy has active endpoints"));
         let engine = fake.connect().await;
         engine.remove_network("gone").await.unwrap();
         let error = engine.remove_network("busy").await.unwrap_err();
@@ -157,11 +130,7 @@ mod tests {
     #[tokio::test]
     async fn a_container_comes_back_under_its_alias() {
         let fake = FakeEngine::start().answer("POST /networks/n/connect", Answer::text(200, ""));
-        fake.connect()
-            .await
-            .connect_network("n", "c", "standby")
-            .await
-            .unwrap();
+        fake.connect().await.connect_network("n", "c", "standby").await.unwrap();
         let body: serde_json::Value = serde_json::from_str(&fake.last_body()).unwrap();
         assert_eq!(body["Container"], "c");
         assert_eq!(body["EndpointConfig"]["Aliases"], serde_json::json!(["standby"]));
@@ -172,16 +141,7 @@ mod tests {
         let body = r#"[{"Name":"b","Labels":{"org.stall-lab.run":"r"}},{"Name":"a","Labels":null}]"#;
         let fake = FakeEngine::start().answer("GET /networks", Answer::json(body));
         let entries = fake.connect().await.networks(&Selector::any()).await.unwrap();
-        assert_eq!(
-            entries
-                .iter()
-                .map(|entry| entry.name.as_str())
-                .collect::<Vec<_>>(),
-            ["a", "b"]
-        );
-        assert_eq!(
-            entries[1].labels.get("org.stall-lab.run").map(String::as_str),
-            Some("r")
-        );
+        assert_eq!(entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(entries[1].labels.get("org.stall-lab.run").map(String::as_str), Some("r"));
     }
 }

@@ -31,16 +31,10 @@ impl ImageReference {
     pub fn parse(text: &str) -> ImageReference {
         if let Some((name, digest)) = text.split_once('@') {
             let (name, _) = split_tag(name);
-            return ImageReference {
-                name: name.to_owned(),
-                version: Version::Digest(digest.to_owned()),
-            };
+            return ImageReference { name: name.to_owned(), version: Version::Digest(digest.to_owned()) };
         }
         let (name, tag) = split_tag(text);
-        ImageReference {
-            name: name.to_owned(),
-            version: Version::Tag(tag.unwrap_or("latest").to_owned()),
-        }
+        ImageReference { name: name.to_owned(), version: Version::Tag(tag.unwrap_or("latest").to_owned()) }
     }
 }
 
@@ -87,8 +81,7 @@ impl Layers {
             match status.as_str() {
                 "Downloading" => {
                     let detail = info.progress_detail.unwrap_or_default();
-                    self.layers
-                        .insert(id, (bytes(detail.current), bytes(detail.total)));
+                    self.layers.insert(id, (bytes(detail.current), bytes(detail.total)));
                 }
                 "Download complete" | "Pull complete" => {
                     if let Some((done, total)) = self.layers.get_mut(&id) {
@@ -120,10 +113,7 @@ impl Engine {
         reference: &ImageReference,
         mut on_progress: impl FnMut(&PullProgress),
     ) -> Result<(), DockerError> {
-        let failed = |cause| DockerError::PullImage {
-            reference: reference.to_string(),
-            cause,
-        };
+        let failed = |cause| DockerError::PullImage { reference: reference.to_string(), cause };
         let (Version::Tag(version) | Version::Digest(version)) = &reference.version;
         let options = CreateImageOptions {
             from_image: Some(reference.name.clone()),
@@ -134,9 +124,7 @@ impl Engine {
         let mut layers = Layers::default();
         while let Some(message) = next_within(SILENCE, &mut messages).await.map_err(failed)? {
             if let Some(detail) = message.error_detail {
-                let reason = detail
-                    .message
-                    .unwrap_or_else(|| "the engine gave no reason".to_owned());
+                let reason = detail.message.unwrap_or_else(|| "the engine gave no reason".to_owned());
                 return Err(failed(Cause::Reported(reason)));
             }
             on_progress(&layers.update(message));
@@ -144,9 +132,7 @@ impl Engine {
         // Some engines end the answer without a word when the pull failed.
         match self.inspect_image(&reference.to_string()).await? {
             Some(_) => Ok(()),
-            None => Err(failed(Cause::Reported(
-                "the pull ended, and the image is not there".to_owned(),
-            ))),
+            None => Err(failed(Cause::Reported("the pull ended, and the image is not there".to_owned()))),
         }
     }
 }
@@ -188,10 +174,9 @@ mod tests {
     );
 
     fn fake(pull: Answer) -> FakeEngine {
-        FakeEngine::start().answer("POST /images/create", pull).answer(
-            "GET /images/postgres:18/json",
-            Answer::json(r#"{"Id":"sha256:1"}"#),
-        )
+        FakeEngine::start()
+            .answer("POST /images/create", pull)
+            .answer("GET /images/postgres:18/json", Answer::json(r#"{"Id":"sha256:1"}"#))
     }
 
     #[tokio::test]
@@ -200,55 +185,29 @@ mod tests {
         let mut seen = Vec::new();
         let reference = ImageReference::parse("postgres:18");
         let engine = fake.connect().await;
-        engine
-            .pull_image(&reference, |progress| seen.push(progress.clone()))
-            .await
-            .unwrap();
-        let counts: Vec<(u64, u64)> = seen
-            .iter()
-            .map(|progress| (progress.done_bytes, progress.total_bytes))
-            .collect();
-        assert_eq!(
-            counts,
-            [(0, 0), (0, 0), (10, 100), (15, 150), (105, 150), (105, 150)]
-        );
+        engine.pull_image(&reference, |progress| seen.push(progress.clone())).await.unwrap();
+        let counts: Vec<(u64, u64)> =
+            seen.iter().map(|progress| (progress.done_bytes, progress.total_bytes)).collect();
+        assert_eq!(counts, [(0, 0), (0, 0), (10, 100), (15, 150), (105, 150), (105, 150)]);
         assert_eq!(seen.last().unwrap().status, "Extracting");
-        let pull = fake
-            .requests()
-            .into_iter()
-            .find(|request| request.contains("/images/create"))
-            .unwrap();
-        assert!(
-            pull.contains("fromImage=postgres&") && pull.contains("tag=18"),
-            "{pull}"
-        );
+        let pull = fake.requests().into_iter().find(|request| request.contains("/images/create")).unwrap();
+        assert!(pull.contains("fromImage=postgres&") && pull.contains("tag=18"), "{pull}");
     }
 
     #[tokio::test]
     async fn an_error_inside_a_200_answer_is_an_error() {
         let body = r#"{"errorDetail":{"message":"toomanyrequests"},"error":"toomanyrequests"}"#;
         let fake = fake(Answer::stream(body.as_bytes()));
-        let error = fake
-            .connect()
-            .await
-            .pull_image(&ImageReference::parse("postgres:18"), |_| ())
-            .await
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "cannot pull image postgres:18: toomanyrequests"
-        );
+        let error =
+            fake.connect().await.pull_image(&ImageReference::parse("postgres:18"), |_| ()).await.unwrap_err();
+        assert_eq!(error.to_string(), "cannot pull image postgres:18: toomanyrequests");
     }
 
     #[tokio::test]
     async fn a_pull_that_breaks_off_is_an_error() {
         let fake = fake(Answer::cut_stream(PULL.as_bytes()));
-        let error = fake
-            .connect()
-            .await
-            .pull_image(&ImageReference::parse("postgres:18"), |_| ())
-            .await
-            .unwrap_err();
+        let error =
+            fake.connect().await.pull_image(&ImageReference::parse("postgres:18"), |_| ()).await.unwrap_err();
         assert!(matches!(error, DockerError::PullImage { .. }), "{error}");
     }
 
@@ -256,34 +215,17 @@ mod tests {
     async fn a_pull_that_ends_without_an_image_is_an_error() {
         let fake = FakeEngine::start()
             .answer("POST /images/create", Answer::stream(b""))
-            .answer(
-                "GET /images/postgres:18/json",
-                Answer::error(404, "No such image"),
-            );
-        let error = fake
-            .connect()
-            .await
-            .pull_image(&ImageReference::parse("postgres:18"), |_| ())
-            .await
-            .unwrap_err();
+            .answer("GET /images/postgres:18/json", Answer::error(404, "No such image"));
+        let error =
+            fake.connect().await.pull_image(&ImageReference::parse("postgres:18"), |_| ()).await.unwrap_err();
         assert!(error.to_string().contains("the image is not there"), "{error}");
     }
 
     #[tokio::test]
     async fn an_image_that_the_registry_does_not_have_is_not_found() {
-        let fake = fake(Answer::error(
-            404,
-            "manifest for postgres:99 not found: manifest unknown",
-        ));
-        let error = fake
-            .connect()
-            .await
-            .pull_image(&ImageReference::parse("postgres:18"), |_| ())
-            .await
-            .unwrap_err();
-        assert!(
-            matches!(&error, DockerError::PullImage { cause, .. } if cause.is_not_found()),
-            "{error}"
-        );
+        let fake = fake(Answer::error(404, "manifest for postgres:99 not found: manifest unknown"));
+        let error =
+            fake.connect().await.pull_image(&ImageReference::parse("postgres:18"), |_| ()).await.unwrap_err();
+        assert!(matches!(&error, DockerError::PullImage { cause, .. } if cause.is_not_found()), "{error}");
     }
 }

@@ -155,10 +155,7 @@ impl ContainerSpec {
         let (hostname, networking_config) = match &self.network {
             NetworkMode::None => (None, None),
             NetworkMode::Named { network, alias } => {
-                let endpoint = EndpointSettings {
-                    aliases: Some(vec![alias.clone()]),
-                    ..Default::default()
-                };
+                let endpoint = EndpointSettings { aliases: Some(vec![alias.clone()]), ..Default::default() };
                 let endpoints_config = Some(HashMap::from([(network.clone(), endpoint)]));
                 (Some(alias.clone()), Some(NetworkingConfig { endpoints_config }))
             }
@@ -169,12 +166,7 @@ impl ContainerSpec {
             user: self.user.clone(),
             entrypoint: self.entrypoint.clone(),
             cmd: (!self.cmd.is_empty()).then(|| self.cmd.clone()),
-            env: Some(
-                self.env
-                    .iter()
-                    .map(|(key, value)| format!("{key}={value}"))
-                    .collect(),
-            ),
+            env: Some(self.env.iter().map(|(key, value)| format!("{key}={value}")).collect()),
             labels: Some(labels),
             exposed_ports: Some(self.published_ports.iter().map(|port| port_key(*port)).collect()),
             host_config: Some(self.host_config()),
@@ -185,14 +177,8 @@ impl ContainerSpec {
 
     fn host_config(&self) -> HostConfig {
         let limits = &self.limits;
-        let loopback = PortBinding {
-            host_ip: Some("127.0.0.1".to_owned()),
-            host_port: Some(String::new()),
-        };
-        let ports = self
-            .published_ports
-            .iter()
-            .map(|port| (port_key(*port), Some(vec![loopback.clone()])));
+        let loopback = PortBinding { host_ip: Some("127.0.0.1".to_owned()), host_port: Some(String::new()) };
+        let ports = self.published_ports.iter().map(|port| (port_key(*port), Some(vec![loopback.clone()])));
         HostConfig {
             network_mode: Some(match &self.network {
                 NetworkMode::None => "none".to_owned(),
@@ -250,10 +236,8 @@ fn mount(mount: &Mount) -> BollardMount {
 }
 
 fn throttles(rates: &[DeviceRate]) -> Option<Vec<ThrottleDevice>> {
-    let throttle = |rate: &DeviceRate| ThrottleDevice {
-        path: Some(rate.device.clone()),
-        rate: Some(signed(rate.iops)),
-    };
+    let throttle =
+        |rate: &DeviceRate| ThrottleDevice { path: Some(rate.device.clone()), rate: Some(signed(rate.iops)) };
     (!rates.is_empty()).then(|| rates.iter().map(throttle).collect())
 }
 
@@ -261,10 +245,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "a cast from f64 saturates, and no host has so many CPUs"
-)]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from f64 saturates, and no host has so many CPUs")]
 fn nano_cpus(cpus: f64) -> i64 {
     (cpus * 1e9).round() as i64
 }
@@ -279,17 +260,8 @@ mod tests {
     fn an_empty_spec_asks_for_no_network_and_no_new_privileges() {
         let body = serde_json::to_value(ContainerSpec::default().to_request()).unwrap();
         assert_eq!(body["HostConfig"]["NetworkMode"], "none");
-        assert_eq!(
-            body["HostConfig"]["SecurityOpt"],
-            serde_json::json!(["no-new-privileges"])
-        );
-        for absent in [
-            "Memory",
-            "NanoCpus",
-            "CapAdd",
-            "BlkioDeviceReadIOps",
-            "Privileged",
-        ] {
+        assert_eq!(body["HostConfig"]["SecurityOpt"], serde_json::json!(["no-new-privileges"]));
+        for absent in ["Memory", "NanoCpus", "CapAdd", "BlkioDeviceReadIOps", "Privileged"] {
             assert!(body["HostConfig"].get(absent).is_none(), "{absent} is in {body}");
         }
     }
@@ -300,43 +272,22 @@ mod tests {
             cpus: Some(1.5),
             memory_bytes: Some(1 << 30),
             shm_bytes: Some(1 << 28),
-            read_iops: vec![DeviceRate {
-                device: "/dev/loop7".to_owned(),
-                iops: 500,
-            }],
-            write_iops: vec![DeviceRate {
-                device: "/dev/loop7".to_owned(),
-                iops: 400,
-            }],
+            read_iops: vec![DeviceRate { device: "/dev/loop7".to_owned(), iops: 500 }],
+            write_iops: vec![DeviceRate { device: "/dev/loop7".to_owned(), iops: 400 }],
         };
-        let spec = ContainerSpec {
-            limits,
-            ..Default::default()
-        };
+        let spec = ContainerSpec { limits, ..Default::default() };
         let host = serde_json::to_value(spec.to_request()).unwrap()["HostConfig"].clone();
         assert_eq!(host["NanoCpus"], 1_500_000_000_u64);
-        assert_eq!(
-            (&host["Memory"], &host["MemorySwap"]),
-            (&(1 << 30).into(), &(1 << 30).into())
-        );
+        assert_eq!((&host["Memory"], &host["MemorySwap"]), (&(1 << 30).into(), &(1 << 30).into()));
         assert_eq!(host["ShmSize"], 1 << 28);
-        assert_eq!(
-            host["BlkioDeviceReadIOps"],
-            serde_json::json!([{"Path": "/dev/loop7", "Rate": 500}])
-        );
-        assert_eq!(
-            host["BlkioDeviceWriteIOps"],
-            serde_json::json!([{"Path": "/dev/loop7", "Rate": 400}])
-        );
+        assert_eq!(host["BlkioDeviceReadIOps"], serde_json::json!([{"Path": "/dev/loop7", "Rate": 500}]));
+        assert_eq!(host["BlkioDeviceWriteIOps"], serde_json::json!([{"Path": "/dev/loop7", "Rate": 400}]));
     }
 
     #[test]
     fn a_named_network_gives_host_name_alias_and_loopback_ports() {
         let spec = ContainerSpec {
-            network: NetworkMode::Named {
-                network: "net".to_owned(),
-                alias: "primary".to_owned(),
-            },
+            network: NetworkMode::Named { network: "net".to_owned(), alias: "primary".to_owned() },
             published_ports: vec![5432],
             ..Default::default()
         };
@@ -357,16 +308,8 @@ mod tests {
     fn mounts_keep_their_kind_and_access() {
         let spec = ContainerSpec {
             mounts: vec![
-                Mount::Volume {
-                    name: "v".to_owned(),
-                    target: "/v".to_owned(),
-                    access: Access::ReadOnly,
-                },
-                Mount::Bind {
-                    host: "/dev".to_owned(),
-                    target: "/dev".to_owned(),
-                    access: Access::ReadWrite,
-                },
+                Mount::Volume { name: "v".to_owned(), target: "/v".to_owned(), access: Access::ReadOnly },
+                Mount::Bind { host: "/dev".to_owned(), target: "/dev".to_owned(), access: Access::ReadWrite },
             ],
             seccomp: Seccomp::Unconfined,
             new_privileges: NewPrivileges::Allowed,

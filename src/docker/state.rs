@@ -30,10 +30,7 @@ impl ContainerState {
         let state = response.state.unwrap_or_default();
         let running = state.running.unwrap_or(false);
         // The engine writes year 1 for "never".
-        let started_at = state
-            .started_at
-            .as_deref()
-            .and_then(|time| time.parse::<jiff::Timestamp>().ok());
+        let started_at = state.started_at.as_deref().and_then(|time| time.parse::<jiff::Timestamp>().ok());
         let started_at = started_at.filter(|time| *time > jiff::Timestamp::UNIX_EPOCH);
         ContainerState {
             running,
@@ -51,10 +48,8 @@ fn published(ports: Option<PortMap>) -> BTreeMap<u16, u16> {
     let mut published = BTreeMap::new();
     for (key, bindings) in ports.unwrap_or_default() {
         let container = key.strip_suffix("/tcp").and_then(|port| port.parse::<u16>().ok());
-        let host = bindings
-            .iter()
-            .flatten()
-            .find_map(|binding| binding.host_port.as_ref()?.parse::<u16>().ok());
+        let host =
+            bindings.iter().flatten().find_map(|binding| binding.host_port.as_ref()?.parse::<u16>().ok());
         if let (Some(container), Some(host)) = (container, host) {
             published.insert(container, host);
         }
@@ -64,15 +59,9 @@ fn published(ports: Option<PortMap>) -> BTreeMap<u16, u16> {
 
 /// The engine writes 0 for "no limit".
 fn limits(host: HostConfig) -> Limits {
-    let set = |value: Option<i64>| {
-        value
-            .and_then(|value| u64::try_from(value).ok())
-            .filter(|value| *value > 0)
-    };
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "thousandths of a CPU are far from 2^53 billionths"
-    )]
+    let set =
+        |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok()).filter(|value| *value > 0);
+    #[allow(clippy::cast_precision_loss, reason = "thousandths of a CPU are far from 2^53 billionths")]
     let cpus = set(host.nano_cpus).map(|nano| nano as f64 / 1e9);
     Limits {
         cpus,
@@ -85,16 +74,9 @@ fn limits(host: HostConfig) -> Limits {
 
 fn rates(throttles: Option<Vec<ThrottleDevice>>) -> Vec<DeviceRate> {
     let rate = |throttle: ThrottleDevice| {
-        Some(DeviceRate {
-            device: throttle.path?,
-            iops: u64::try_from(throttle.rate?).ok()?,
-        })
+        Some(DeviceRate { device: throttle.path?, iops: u64::try_from(throttle.rate?).ok()? })
     };
-    throttles
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(rate)
-        .collect()
+    throttles.unwrap_or_default().into_iter().filter_map(rate).collect()
 }
 
 #[cfg(test)]
@@ -127,10 +109,7 @@ mod tests {
             r#"{"State":{"Running":false,"ExitCode":137,"OOMKilled":true,"StartedAt":"2026-11-30T19:00:00Z"},
                 "RestartCount":0}"#,
         );
-        assert_eq!(
-            (state.exit_code, state.oom_killed, state.restart_count),
-            (Some(137), true, Some(0))
-        );
+        assert_eq!((state.exit_code, state.oom_killed, state.restart_count), (Some(137), true, Some(0)));
     }
 
     #[test]
@@ -141,13 +120,7 @@ mod tests {
         );
         assert_eq!(with.limits.cpus, Some(1.5));
         assert_eq!(with.limits.memory_bytes, Some(1 << 30));
-        assert_eq!(
-            with.limits.read_iops,
-            [DeviceRate {
-                device: "/dev/loop7".to_owned(),
-                iops: 500
-            }]
-        );
+        assert_eq!(with.limits.read_iops, [DeviceRate { device: "/dev/loop7".to_owned(), iops: 500 }]);
         assert!(with.limits.write_iops.is_empty());
         let without = state(r#"{"HostConfig":{"NanoCpus":0,"Memory":0,"BlkioDeviceReadIOps":null}}"#);
         assert_eq!(without.limits, Limits::default());

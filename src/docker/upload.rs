@@ -27,20 +27,13 @@ impl Engine {
     /// [`DockerError::PackUpload`] for a path that no archive can hold, [`DockerError::Upload`].
     pub async fn upload(&self, container: &str, files: &[UploadFile]) -> Result<(), DockerError> {
         let archive = pack(container, files)?;
-        let options = UploadToContainerOptions {
-            path: "/".to_owned(),
-            ..Default::default()
-        };
+        let options = UploadToContainerOptions { path: "/".to_owned(), ..Default::default() };
         within(
             CALL,
-            self.docker
-                .upload_to_container(container, Some(options), bollard::body_full(archive.into())),
+            self.docker.upload_to_container(container, Some(options), bollard::body_full(archive.into())),
         )
         .await
-        .map_err(|cause| DockerError::Upload {
-            name: container.to_owned(),
-            cause,
-        })
+        .map_err(|cause| DockerError::Upload { name: container.to_owned(), cause })
     }
 }
 
@@ -58,9 +51,7 @@ fn pack(container: &str, files: &[UploadFile]) -> Result<Vec<u8>, DockerError> {
         header.set_uid(file.uid.into());
         header.set_gid(file.gid.into());
         let path = file.path.trim_start_matches('/');
-        archive
-            .append_data(&mut header, path, file.bytes.as_slice())
-            .map_err(failed)?;
+        archive.append_data(&mut header, path, file.bytes.as_slice()).map_err(failed)?;
     }
     archive.into_inner().map_err(|error| DockerError::PackUpload {
         name: container.to_owned(),
@@ -79,13 +70,7 @@ mod tests {
     use crate::docker::fake::{Answer, FakeEngine};
 
     fn file(path: &str) -> UploadFile {
-        UploadFile {
-            path: path.to_owned(),
-            mode: 0o600,
-            uid: 100,
-            gid: 101,
-            bytes: b"secret\n".to_vec(),
-        }
+        UploadFile { path: path.to_owned(), mode: 0o600, uid: 100, gid: 101, bytes: b"secret\n".to_vec() }
     }
 
     #[test]
@@ -95,14 +80,7 @@ mod tests {
         let mut entry = archive.entries().unwrap().next().unwrap().unwrap();
         let header = entry.header().clone();
         assert_eq!(entry.path().unwrap().to_str(), Some("pg/pgpass"));
-        assert_eq!(
-            (
-                header.mode().unwrap(),
-                header.uid().unwrap(),
-                header.gid().unwrap()
-            ),
-            (0o600, 100, 101)
-        );
+        assert_eq!((header.mode().unwrap(), header.uid().unwrap(), header.gid().unwrap()), (0o600, 100, 101));
         let mut content = String::new();
         entry.read_to_string(&mut content).unwrap();
         assert_eq!(content, "secret\n");
@@ -111,25 +89,16 @@ mod tests {
     #[test]
     fn a_path_that_climbs_out_is_refused() {
         let error = pack("c", &[file("/pg/../../etc/passwd")]).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot pack /pg/../../etc/passwd for container c"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("cannot pack /pg/../../etc/passwd for container c"), "{error}");
     }
 
     #[tokio::test]
     async fn a_refusal_names_the_container() {
-        let fake = FakeEngine::start().answer(
-            "PUT /containers/c/archive",
-            Answer::error(403, "container rootfs is marked read-only"),
-        );
+        let fake = FakeEngine::start()
+            .answer("PUT /containers/c/archive", Answer::error(403, "container rootfs is marked read-only"));
         let error = fake.connect().await.upload("c", &[file("/x")]).await.unwrap_err();
         assert!(
-            error
-                .to_string()
-                .starts_with("cannot put files into container c: container rootfs"),
+            error.to_string().starts_with("cannot put files into container c: container rootfs"),
             "{error}"
         );
     }

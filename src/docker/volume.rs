@@ -40,10 +40,7 @@ impl Engine {
         within(CALL, self.docker.create_volume(request))
             .await
             .map(|_| ())
-            .map_err(|cause| DockerError::CreateVolume {
-                name: name.to_owned(),
-                cause,
-            })
+            .map_err(|cause| DockerError::CreateVolume { name: name.to_owned(), cause })
     }
 
     /// Removes a volume. One that is not there is a success.
@@ -54,10 +51,7 @@ impl Engine {
         match within(CALL, self.docker.remove_volume(name, None::<RemoveVolumeOptions>)).await {
             Ok(()) => Ok(()),
             Err(cause) if cause.is_not_found() => Ok(()),
-            Err(cause) => Err(DockerError::RemoveVolume {
-                name: name.to_owned(),
-                cause,
-            }),
+            Err(cause) => Err(DockerError::RemoveVolume { name: name.to_owned(), cause }),
         }
     }
 
@@ -66,21 +60,15 @@ impl Engine {
     /// # Errors
     /// [`DockerError::ListVolumes`].
     pub async fn volumes(&self, selector: &Selector) -> Result<Vec<VolumeEntry>, DockerError> {
-        let options = ListVolumesOptions {
-            filters: Some(selector.filters()),
-        };
+        let options = ListVolumesOptions { filters: Some(selector.filters()) };
         let listed = within(CALL, self.docker.list_volumes(Some(options)));
         let listed = listed.await.map_err(|cause| DockerError::ListVolumes { cause })?;
         let entry = |volume: bollard::models::Volume| VolumeEntry {
             name: volume.name,
             labels: volume.labels.into_iter().collect(),
         };
-        let mut entries: Vec<VolumeEntry> = listed
-            .volumes
-            .unwrap_or_default()
-            .into_iter()
-            .map(entry)
-            .collect();
+        let mut entries: Vec<VolumeEntry> =
+            listed.volumes.unwrap_or_default().into_iter().map(entry).collect();
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(entries)
     }
@@ -100,11 +88,7 @@ mod tests {
             r#"{"Name":"v","Driver":"local","Mountpoint":"/m","Labels":{},"Options":{},"Scope":"local"}"#;
         let fake = FakeEngine::start().answer("POST /volumes/create", Answer::json(volume));
         let options = BTreeMap::from([("type".to_owned(), "ext4".to_owned())]);
-        fake.connect()
-            .await
-            .create_volume("v", &labels::of("r", Kind::Disk), &options)
-            .await
-            .unwrap();
+        fake.connect().await.create_volume("v", &labels::of("r", Kind::Disk), &options).await.unwrap();
         let body: serde_json::Value = serde_json::from_str(&fake.last_body()).unwrap();
         assert_eq!(body["DriverOpts"]["type"], "ext4");
         assert_eq!(body["Labels"]["org.stall-lab.kind"], "disk");
@@ -118,25 +102,13 @@ mod tests {
         let engine = fake.connect().await;
         engine.remove_volume("gone").await.unwrap();
         let error = engine.remove_volume("busy").await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "cannot remove volume busy: volume is in use (HTTP 409)"
-        );
+        assert_eq!(error.to_string(), "cannot remove volume busy: volume is in use (HTTP 409)");
     }
 
     #[tokio::test]
     async fn a_listing_without_volumes_is_empty() {
-        let fake = FakeEngine::start().answer(
-            "GET /volumes",
-            Answer::json(r#"{"Volumes":null,"Warnings":null}"#),
-        );
-        assert!(
-            fake.connect()
-                .await
-                .volumes(&Selector::run("r"))
-                .await
-                .unwrap()
-                .is_empty()
-        );
+        let fake =
+            FakeEngine::start().answer("GET /volumes", Answer::json(r#"{"Volumes":null,"Warnings":null}"#));
+        assert!(fake.connect().await.volumes(&Selector::run("r")).await.unwrap().is_empty());
     }
 }

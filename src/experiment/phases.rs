@@ -63,14 +63,7 @@ impl<'a> Experiment<'a> {
         rows: watch::Receiver<SharedRow>,
         stop: &'a CancellationToken,
     ) -> Self {
-        Self {
-            lab,
-            profile,
-            events,
-            phase,
-            rows,
-            stop,
-        }
+        Self { lab, profile, events, phase, rows, stop }
     }
 
     /// All phases.
@@ -86,16 +79,10 @@ impl<'a> Experiment<'a> {
     /// Stops the load, collects what the servers have to say and tells how it ended.
     pub(super) async fn conclude(&mut self, outcome: Step) -> Result<Ending, ExperimentError> {
         if let Err(Halt::Failed(error)) = &outcome {
-            self.events
-                .record(EventKind::Disqualified, None, None, in_full(error))?;
+            self.events.record(EventKind::Disqualified, None, None, in_full(error))?;
         }
         if let Err(error) = self.lab.stop_load().await {
-            self.events.record(
-                EventKind::Note,
-                None,
-                None,
-                format!("stopping the load: {error:#}"),
-            )?;
+            self.events.record(EventKind::Note, None, None, format!("stopping the load: {error:#}"))?;
         }
         match self.lab.findings().await {
             Ok(findings) => findings.iter().try_for_each(|finding| self.report(finding))?,
@@ -116,8 +103,7 @@ impl<'a> Experiment<'a> {
     /// Until every source has answered once and the primary is checkpointed.
     async fn settle(&mut self) -> Step {
         self.enter(Phase::Settle)?;
-        self.ask("a checkpoint on the primary", PROMPT, self.lab.checkpoint())
-            .await?;
+        self.ask("a checkpoint on the primary", PROMPT, self.lab.checkpoint()).await?;
         let (primary, standbys) = (self.lab.primary().to_owned(), self.lab.standbys());
         self.until("every server and disk to answer the sampler", PROMPT, |row| {
             let knows_disk = |node: &str| row.number(node, &Metric::ReadsTotal).is_some();
@@ -134,8 +120,7 @@ impl<'a> Experiment<'a> {
     /// The load alone.
     async fn baseline(&mut self) -> Step {
         self.enter(Phase::Baseline)?;
-        self.ask("starting the load", PROMPT, self.lab.start_load())
-            .await?;
+        self.ask("starting the load", PROMPT, self.lab.start_load()).await?;
         let primary = self.lab.primary().to_owned();
         self.until("the load's first commit", PROMPT, |row| {
             row.number(&primary, &Metric::Tps).is_some_and(|tps| tps > 0.0)
@@ -149,36 +134,28 @@ impl<'a> Experiment<'a> {
         self.enter(Phase::Update)?;
         let deadline = self.profile.update.flush_deadline;
         let start = self.wal_lsn().await?;
-        self.events
-            .record(EventKind::UpdateStarted, None, Some(start), "")?;
+        self.events.record(EventKind::UpdateStarted, None, Some(start), "")?;
         let batches = self.profile.update.batches;
         for batch in 0..batches {
             let next_at = Instant::now() + self.profile.update.batch_interval;
-            self.ask("the update", deadline, self.lab.execute_update(batch))
-                .await?;
+            self.ask("the update", deadline, self.lab.execute_update(batch)).await?;
             if batch + 1 < batches {
-                self.ask("the update's commit", deadline, self.lab.commit_update())
-                    .await?;
-                self.pass(next_at.saturating_duration_since(Instant::now()))
-                    .await?;
+                self.ask("the update's commit", deadline, self.lab.commit_update()).await?;
+                self.pass(next_at.saturating_duration_since(Instant::now())).await?;
             }
         }
         let end = self.wal_lsn().await?;
-        self.events
-            .record(EventKind::UpdateExecuted, None, Some(end), "")?;
+        self.events.record(EventKind::UpdateExecuted, None, Some(end), "")?;
 
         self.enter(Phase::Flush)?;
-        self.ask("the update's commit", deadline, self.lab.commit_update())
-            .await?;
+        self.ask("the update's commit", deadline, self.lab.commit_update()).await?;
         let committed = self.wal_lsn().await?;
-        self.events
-            .record(EventKind::UpdateCommitted, None, Some(committed), "")?;
+        self.events.record(EventKind::UpdateCommitted, None, Some(committed), "")?;
         let standbys = self.lab.standbys();
         self.until("every standby to flush the update's WAL", deadline, |row| {
-            standbys.iter().all(|node| {
-                row.number(node, &Metric::FlushLsn)
-                    .is_some_and(|lsn| lsn >= end as f64)
-            })
+            standbys
+                .iter()
+                .all(|node| row.number(node, &Metric::FlushLsn).is_some_and(|lsn| lsn >= end as f64))
         })
         .await?;
         Ok(())
@@ -190,17 +167,14 @@ impl<'a> Experiment<'a> {
         self.pass(fault.after).await?;
         let row = self.next_row().await?;
         if let Some((node, what)) = unsound_before_fault(&row, &self.lab.standbys()) {
-            self.events
-                .record(EventKind::Disqualified, Some(&node), None, what)?;
+            self.events.record(EventKind::Disqualified, Some(&node), None, what)?;
             return Err(Halt::Ended(Ending::GaveUp));
         }
         self.enter(Phase::Recovery)?;
         let at = Instant::now();
         let report = self.ask("the fault", PROMPT, self.lab.inject(fault)).await?;
-        self.events
-            .record_at(at, EventKind::Fault, Some(&fault.node), None, report.done)?;
-        self.events
-            .record(EventKind::FaultVerified, Some(&fault.node), None, report.evidence)?;
+        self.events.record_at(at, EventKind::Fault, Some(&fault.node), None, report.done)?;
+        self.events.record(EventKind::FaultVerified, Some(&fault.node), None, report.evidence)?;
         Ok(at)
     }
 
@@ -218,8 +192,7 @@ impl<'a> Experiment<'a> {
             };
             if !streaming && row.number(&node, &Metric::WalreceiverStreaming) == Some(1.0) {
                 streaming = true;
-                self.events
-                    .record_seen(&row, EventKind::StreamingAgain, Some(&node), "")?;
+                self.events.record_seen(&row, EventKind::StreamingAgain, Some(&node), "")?;
             }
             let Some(tps) = row.number(&primary, &Metric::Tps) else {
                 continue;
@@ -227,8 +200,7 @@ impl<'a> Experiment<'a> {
             flowing = tps > 0.0 && row.tick > last_before + u64::from(TICKS_OF_THE_PAST);
             if flowing && zeros >= GAP_TICKS {
                 let detail = format!("after {zeros} s without one");
-                self.events
-                    .record_seen(&row, EventKind::CommitsAgain, None, detail)?;
+                self.events.record_seen(&row, EventKind::CommitsAgain, None, detail)?;
             }
             zeros = if tps > 0.0 { 0 } else { zeros + 1 };
         }
@@ -239,13 +211,7 @@ impl<'a> Experiment<'a> {
     async fn tail(&mut self, fault_at: Instant) -> Step {
         self.enter(Phase::Tail)?;
         let told_at = fault_at + self.profile.watch.stall_after + TICK * (TICKS_OF_THE_PAST + 1);
-        self.pass(
-            self.profile
-                .watch
-                .tail
-                .max(told_at.saturating_duration_since(Instant::now())),
-        )
-        .await
+        self.pass(self.profile.watch.tail.max(told_at.saturating_duration_since(Instant::now()))).await
     }
 
     fn enter(&mut self, phase: Phase) -> Step {
@@ -258,8 +224,7 @@ impl<'a> Experiment<'a> {
             Severity::Note => EventKind::Note,
             Severity::Disqualifying => EventKind::Disqualified,
         };
-        self.events
-            .record(kind, Some(&finding.node), None, &*finding.what)
+        self.events.record(kind, Some(&finding.node), None, &*finding.what)
     }
 
     fn give_up(&mut self, waited_for: &str, waited: Duration) -> Step {
@@ -269,10 +234,7 @@ impl<'a> Experiment<'a> {
     }
 
     fn interrupted(&mut self) -> Halt {
-        match self
-            .events
-            .record(EventKind::Interrupted, None, None, "stopped by the user")
-        {
+        match self.events.record(EventKind::Interrupted, None, None, "stopped by the user") {
             Ok(()) => Halt::Ended(Ending::Interrupted),
             Err(error) => Halt::Failed(error),
         }
@@ -342,8 +304,7 @@ impl<'a> Experiment<'a> {
         if let Some(how) = self.lab.load_end() {
             let node = self.lab.primary().to_owned();
             let detail = format!("the load ended while it was needed: {how}");
-            self.events
-                .record(EventKind::Disqualified, Some(&node), None, detail)?;
+            self.events.record(EventKind::Disqualified, Some(&node), None, detail)?;
             return Err(Halt::Ended(Ending::GaveUp));
         }
         if row.tick.is_multiple_of(LOOK_EVERY) {
@@ -365,10 +326,7 @@ impl<'a> Experiment<'a> {
             }
         };
         ailments.iter().try_for_each(|ailment| self.report(ailment))?;
-        if ailments
-            .iter()
-            .any(|ailment| ailment.severity == Severity::Disqualifying)
-        {
+        if ailments.iter().any(|ailment| ailment.severity == Severity::Disqualifying) {
             return Err(Halt::Ended(Ending::GaveUp));
         }
         Ok(())

@@ -22,10 +22,7 @@ pub(super) async fn record(
     finished: &CancellationToken,
 ) -> Result<(), ExperimentError> {
     let mut timeline = TimelineWriter::create(&folder.timeline_path(), sampler.columns().to_vec())?;
-    while let Some(row) = finished
-        .run_until_cancelled(sampler.next(|| *phase.borrow()))
-        .await
-    {
+    while let Some(row) = finished.run_until_cancelled(sampler.next(|| *phase.borrow())).await {
         timeline.append(&row).map_err(ExperimentError::Append)?;
         rows.send_replace(Some(Arc::new(row)));
     }
@@ -45,10 +42,7 @@ impl EventRecorder {
     /// # Errors
     /// When it cannot be made.
     pub fn create(folder: &RunFolder, clock: Clock) -> Result<Self, StoreError> {
-        Ok(Self {
-            log: EventLog::create(&folder.events_path())?,
-            clock,
-        })
+        Ok(Self { log: EventLog::create(&folder.events_path())?, clock })
     }
 
     /// Writes an event that happened now.
@@ -71,10 +65,7 @@ impl EventRecorder {
         lsn: Option<u64>,
         detail: impl Into<String>,
     ) -> Result<(), ExperimentError> {
-        let (t_s, unix_s) = (
-            self.clock.t_s(at),
-            self.clock.unix_s() - at.elapsed().as_secs_f64(),
-        );
+        let (t_s, unix_s) = (self.clock.t_s(at), self.clock.unix_s() - at.elapsed().as_secs_f64());
         self.append(t_s, unix_s, kind, node, lsn, detail.into())
     }
 
@@ -101,14 +92,7 @@ impl EventRecorder {
         // A line of the file is an event: a reader that finds the last line cut must not find half an event.
         let detail = detail.split_whitespace().collect::<Vec<_>>().join(" ");
         let (t_s, unix_s) = (round(t_s, 1e6), round(unix_s, 1e3));
-        let event = Event {
-            t_s,
-            unix_s,
-            kind,
-            node: node.map(str::to_owned),
-            lsn,
-            detail,
-        };
+        let event = Event { t_s, unix_s, kind, node: node.map(str::to_owned), lsn, detail };
         self.log.append(&event).map_err(ExperimentError::Append)
     }
 }

@@ -20,31 +20,20 @@ struct Told {
 
 impl Told {
     fn at(&self, kind: EventKind) -> Option<f64> {
-        self.events
-            .iter()
-            .find(|event| event.kind == kind)
-            .map(|event| event.t_s)
+        self.events.iter().find(|event| event.kind == kind).map(|event| event.t_s)
     }
 
     fn detail(&self, kind: EventKind) -> &str {
-        self.events
-            .iter()
-            .find(|event| event.kind == kind)
-            .map_or("", |event| &event.detail)
+        self.events.iter().find(|event| event.kind == kind).map_or("", |event| &event.detail)
     }
 
     fn phases(&self) -> Vec<&str> {
-        self.events
-            .iter()
-            .filter(|e| e.kind == EventKind::Phase)
-            .map(|e| e.detail.as_str())
-            .collect()
+        self.events.iter().filter(|e| e.kind == EventKind::Phase).map(|e| e.detail.as_str()).collect()
     }
 
     fn seconds_without_a_commit(&self, phase: Phase) -> usize {
         let rows = self.timeline.rows.iter().filter(|row| row.phase == phase);
-        rows.filter(|row| row.number("primary", &Metric::Tps) == Some(0.0))
-            .count()
+        rows.filter(|row| row.number("primary", &Metric::Tps) == Some(0.0)).count()
     }
 }
 
@@ -76,34 +65,20 @@ async fn tell(script: Script, profile: &Profile, stop_after: Option<Duration>) -
     let ending = run(&FakeLab::new(script), profile, &folder, clock, &rows, &stop).await;
     let took = began.elapsed();
     let (timeline, events) = (folder.timeline().unwrap_or_default(), folder.events().unwrap());
-    Told {
-        ending,
-        timeline,
-        events,
-        took,
-        _dir: dir,
-    }
+    Told { ending, timeline, events, took, _dir: dir }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_standby_at_its_cap_stalls_the_primary_until_it_has_replayed_all() {
     let told = tell(Script::stalling(), &profile(), None).await;
     assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
-    assert_eq!(
-        told.phases(),
-        ["settle", "baseline", "update", "flush", "recovery", "tail"]
-    );
+    assert_eq!(told.phases(), ["settle", "baseline", "update", "flush", "recovery", "tail"]);
     let hang = told.seconds_without_a_commit(Phase::Recovery);
     // 100 MB at 2 MB/s, less what was replayed in the 5 s of the update and the 3 s before the fault.
     assert!((38..=44).contains(&hang), "{hang}");
-    let (fault, streaming) = (
-        told.at(EventKind::Fault).unwrap(),
-        told.at(EventKind::StreamingAgain).unwrap(),
-    );
-    assert!(
-        (38.0..=44.0).contains(&(streaming - fault)),
-        "{fault} {streaming}"
-    );
+    let (fault, streaming) =
+        (told.at(EventKind::Fault).unwrap(), told.at(EventKind::StreamingAgain).unwrap());
+    assert!((38.0..=44.0).contains(&(streaming - fault)), "{fault} {streaming}");
     assert!(told.at(EventKind::CommitsAgain).unwrap() >= streaming);
     let ticks: Vec<u64> = told.timeline.rows.iter().map(|row| row.tick).collect();
     assert_eq!(ticks, (1..=ticks.len() as u64).collect::<Vec<_>>());
@@ -122,14 +97,7 @@ async fn a_standby_that_keeps_up_stalls_nobody() {
 #[tokio::test(start_paused = true)]
 async fn the_updates_wal_stands_in_its_events() {
     let told = tell(Script::fast(), &profile(), None).await;
-    let lsn = |kind| {
-        told.events
-            .iter()
-            .find(|event| event.kind == kind)
-            .unwrap()
-            .lsn
-            .unwrap()
-    };
+    let lsn = |kind| told.events.iter().find(|event| event.kind == kind).unwrap().lsn.unwrap();
     let written = lsn(EventKind::UpdateExecuted) - lsn(EventKind::UpdateStarted);
     assert!(written.abs_diff(100 << 20) < 4 << 20, "{written}");
 }
@@ -148,22 +116,14 @@ async fn a_paced_update_starts_its_batches_at_their_interval() {
 async fn a_walreceiver_that_never_comes_back_ends_at_the_deadline() {
     let told = tell(Script::stalling().with(Mishap::NeverStreams), &profile(), None).await;
     assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
-    assert!(
-        told.detail(EventKind::Deadline).contains("the standby to stream"),
-        "{:?}",
-        told.events
-    );
+    assert!(told.detail(EventKind::Deadline).contains("the standby to stream"), "{:?}", told.events);
     assert!(told.seconds_without_a_commit(Phase::Recovery) > 115);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_standby_that_dies_in_the_hang_ends_the_run_without_waiting_for_the_deadline() {
-    let told = tell(
-        Script::stalling().with(Mishap::StandbyDies(Duration::from_secs(10))),
-        &profile(),
-        None,
-    )
-    .await;
+    let told =
+        tell(Script::stalling().with(Mishap::StandbyDies(Duration::from_secs(10))), &profile(), None).await;
     assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
     assert!(told.detail(EventKind::Disqualified).contains("exit code 137"));
     assert!(told.took < Duration::from_secs(60), "{:?}", told.took);
@@ -171,12 +131,8 @@ async fn a_standby_that_dies_in_the_hang_ends_the_run_without_waiting_for_the_de
 
 #[tokio::test(start_paused = true)]
 async fn a_load_that_dies_ends_the_run_with_how_it_died() {
-    let told = tell(
-        Script::stalling().with(Mishap::LoadDies(Duration::from_secs(30))),
-        &profile(),
-        None,
-    )
-    .await;
+    let told =
+        tell(Script::stalling().with(Mishap::LoadDies(Duration::from_secs(30))), &profile(), None).await;
     assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
     assert!(told.detail(EventKind::Disqualified).contains("exit code 1"));
 }
@@ -185,10 +141,7 @@ async fn a_load_that_dies_ends_the_run_with_how_it_died() {
 async fn a_paused_replay_is_seen_before_the_fault_which_is_then_not_injected() {
     let told = tell(Script::stalling().with(Mishap::ReplayPaused), &profile(), None).await;
     assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
-    assert_eq!(
-        told.detail(EventKind::Disqualified),
-        "replay was paused before the fault"
-    );
+    assert_eq!(told.detail(EventKind::Disqualified), "replay was paused before the fault");
     assert_eq!(told.at(EventKind::Fault), None);
 }
 
@@ -207,21 +160,14 @@ async fn a_fault_that_cannot_be_injected_is_an_error_and_the_last_word_of_the_ev
 async fn a_commit_that_is_never_acknowledged_fails_at_its_deadline() {
     let told = tell(Script::fast().with(Mishap::CommitHangs), &profile(), None).await;
     assert!(told.ending.is_err());
-    assert!(
-        told.detail(EventKind::Disqualified)
-            .contains("the update's commit: not done after 60s")
-    );
+    assert!(told.detail(EventKind::Disqualified).contains("the update's commit: not done after 60s"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_run_ends_at_once_and_keeps_what_it_has_seen() {
     for after in [2, 12, 17, 40] {
         let told = tell(Script::stalling(), &profile(), Some(Duration::from_secs(after))).await;
-        assert_eq!(
-            told.ending.as_ref().unwrap(),
-            &Ending::Interrupted,
-            "after {after} s"
-        );
+        assert_eq!(told.ending.as_ref().unwrap(), &Ending::Interrupted, "after {after} s");
         assert!(told.at(EventKind::Interrupted).is_some());
         assert!(told.took <= Duration::from_secs(after + 1), "{:?}", told.took);
         assert!(told.timeline.rows.len() as u64 + 1 >= after);
@@ -239,20 +185,11 @@ async fn what_the_logs_say_at_the_end_is_an_event() {
 async fn a_full_size_hang_of_forty_minutes_misses_no_second() {
     let mut profile = profile();
     profile.watch.deadline = Duration::from_secs(4_500);
-    let script = Script {
-        update_wal: 4_800.0 * 1_048_576.0,
-        update: Duration::from_secs(160),
-        ..Script::stalling()
-    };
+    let script =
+        Script { update_wal: 4_800.0 * 1_048_576.0, update: Duration::from_secs(160), ..Script::stalling() };
     profile.update.flush_deadline = Duration::from_secs(600);
     let told = tell(script, &profile, None).await;
     assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
     assert!(told.seconds_without_a_commit(Phase::Recovery) > 2_200);
-    assert!(
-        told.timeline
-            .rows
-            .iter()
-            .zip(1..)
-            .all(|(row, tick)| row.tick == tick)
-    );
+    assert!(told.timeline.rows.iter().zip(1..).all(|(row, tick)| row.tick == tick));
 }

@@ -67,18 +67,11 @@ impl Script {
 
     /// A standby at its cap of 200 reads a second that replays 2 MB/s: 100 MB take it 50 s.
     pub(crate) fn stalling() -> Self {
-        Self {
-            replay_rate: 2.0 * MB,
-            read_iops: 200.0,
-            ..Self::fast()
-        }
+        Self { replay_rate: 2.0 * MB, read_iops: 200.0, ..Self::fast() }
     }
 
     pub(crate) fn with(self, mishap: Mishap) -> Self {
-        Self {
-            mishap: Some(mishap),
-            ..self
-        }
+        Self { mishap: Some(mishap), ..self }
     }
 }
 
@@ -129,11 +122,7 @@ impl FakeLab {
             load_since: None,
             fault_at: None,
         };
-        Self {
-            script,
-            feed: Arc::default(),
-            state: Arc::new(Mutex::new(state)),
-        }
+        Self { script, feed: Arc::default(), state: Arc::new(Mutex::new(state)) }
     }
 
     /// The state, moved on to now.
@@ -168,19 +157,13 @@ impl FakeLab {
         let receiver = f64::from(u8::from(standby.receiver));
         let paused = f64::from(u8::from(self.script.mishap == Some(Mishap::ReplayPaused)));
         vec![
-            (
-                Column::new(name, Metric::ReadsTotal),
-                standby.reads.floor().into(),
-            ),
+            (Column::new(name, Metric::ReadsTotal), standby.reads.floor().into()),
             (Column::new(name, Metric::FlushLsn), standby.flush.into()),
             (Column::new(name, Metric::ReplayLsn), standby.replay.into()),
             (Column::new(name, Metric::Walreceiver), receiver.into()),
             (Column::new(name, Metric::WalreceiverStreaming), receiver.into()),
             (Column::new(name, Metric::ReplayPaused), paused.into()),
-            (
-                Column::new(name, Metric::prefetched()),
-                standby.prefetched.floor().into(),
-            ),
+            (Column::new(name, Metric::prefetched()), standby.prefetched.floor().into()),
         ]
     }
 
@@ -188,18 +171,12 @@ impl FakeLab {
         let wal = self.state().wal;
         vec![
             (Column::new("primary", Metric::WalLsn), wal.into()),
-            (
-                Column::new("primary", Metric::ReadsTotal),
-                (wal / MB).floor().into(),
-            ),
+            (Column::new("primary", Metric::ReadsTotal), (wal / MB).floor().into()),
         ]
     }
 
     fn synchronous(&self) -> bool {
-        self.state()
-            .standbys
-            .first()
-            .is_some_and(|standby| standby.receiver)
+        self.state().standbys.first().is_some_and(|standby| standby.receiver)
     }
 
     /// Writes a progress line a second until the load is stopped, as pgbench does.
@@ -215,9 +192,8 @@ impl FakeLab {
                 return self.feed.ended("exit code 1");
             }
             let tps = if self.synchronous() { 5.0 } else { 0.0 };
-            self.feed.line(&format!(
-                "progress: {second}.0 s, {tps:.1} tps, lat 2.000 ms stddev 0.1, 0 failed"
-            ));
+            self.feed
+                .line(&format!("progress: {second}.0 s, {tps:.1} tps, lat 2.000 ms stddev 0.1, 0 failed"));
         }
     }
 }
@@ -234,10 +210,7 @@ impl Lab for FakeLab {
 
     async fn sources(&self) -> anyhow::Result<Vec<Box<dyn Source>>> {
         let node = |name: &str| -> Box<dyn Source> {
-            Box::new(FakeNode {
-                name: name.to_owned(),
-                lab: self.clone(),
-            })
+            Box::new(FakeNode { name: name.to_owned(), lab: self.clone() })
         };
         let load: Box<dyn Source> = Box::new(LoadSource::new("primary", Arc::clone(&self.feed)));
         Ok(std::iter::once(load)
@@ -290,17 +263,10 @@ impl Lab for FakeLab {
         }
         let mut state = self.state();
         state.fault_at = Some(Instant::now());
-        for standby in state
-            .standbys
-            .iter_mut()
-            .filter(|standby| standby.name == fault.node)
-        {
+        for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
             standby.receiver = false;
         }
-        Ok(FaultReport {
-            done: "SIGTERM to walreceiver".to_owned(),
-            evidence: "it is gone".to_owned(),
-        })
+        Ok(FaultReport { done: "SIGTERM to walreceiver".to_owned(), evidence: "it is gone".to_owned() })
     }
 
     async fn ailments(&self) -> anyhow::Result<Vec<Finding>> {
@@ -335,11 +301,7 @@ struct FakeNode {
 
 impl FakeNode {
     fn cells(&self) -> Vec<(Column, Cell)> {
-        if self.name == "primary" {
-            self.lab.primary_cells()
-        } else {
-            self.lab.standby_cells(&self.name)
-        }
+        if self.name == "primary" { self.lab.primary_cells() } else { self.lab.standby_cells(&self.name) }
     }
 }
 

@@ -50,9 +50,7 @@ pub(super) async fn assemble(
     origin: Origin<'_>,
     on_progress: OnProgress<'_>,
 ) -> Result<ServerImage, ImageError> {
-    on_progress(ImageProgress::Step(
-        "Building the image and proving that it works".to_owned(),
-    ));
+    on_progress(ImageProgress::Step("Building the image and proving that it works".to_owned()));
     let build = format!("{:016x}", rand::random::<u64>());
     let built = build_verified(engine, material, &build, on_progress).await;
     let named = match built {
@@ -70,20 +68,11 @@ async fn build_verified(
     on_progress: OnProgress<'_>,
 ) -> Result<(String, Facts), ImageError> {
     let mut spec = match material {
-        Material::Rootfs {
-            archive,
-            bindir,
-            library_path,
-        } => {
-            let mut spec = spec(
-                "Dockerfile.rootfs",
-                &[DOCKERFILE_ROOTFS, VERIFY],
-                &["Dockerfile.rootfs", "verify.sh"],
-            );
-            spec.context.archive = Some(ContextArchive {
-                name: "rootfs.tar".to_owned(),
-                path: archive.to_owned(),
-            });
+        Material::Rootfs { archive, bindir, library_path } => {
+            let mut spec =
+                spec("Dockerfile.rootfs", &[DOCKERFILE_ROOTFS, VERIFY], &["Dockerfile.rootfs", "verify.sh"]);
+            spec.context.archive =
+                Some(ContextArchive { name: "rootfs.tar".to_owned(), path: archive.to_owned() });
             for (name, value) in [("BINDIR", bindir), ("LIBRARY_PATH", library_path)] {
                 if let Some(value) = value {
                     spec.build_args.insert(name.to_owned(), value.to_owned());
@@ -93,11 +82,7 @@ async fn build_verified(
         }
         Material::Image(base) => {
             let names = ["Dockerfile.image", "verify.sh", "tools.sh", "slim.sh"];
-            let mut spec = spec(
-                "Dockerfile.image",
-                &[DOCKERFILE_IMAGE, VERIFY, TOOLS, SLIM],
-                &names,
-            );
+            let mut spec = spec("Dockerfile.image", &[DOCKERFILE_IMAGE, VERIFY, TOOLS, SLIM], &names);
             spec.build_args.insert("BASE".to_owned(), base.to_owned());
             spec
         }
@@ -112,10 +97,7 @@ async fn build_verified(
             on_progress(ImageProgress::Output(line.to_owned()));
         })
         .await?;
-    let facts = facts(&said).map_err(|fact| ImageError::NoFact {
-        tag: REPOSITORY.to_owned(),
-        fact,
-    })?;
+    let facts = facts(&said).map_err(|fact| ImageError::NoFact { tag: REPOSITORY.to_owned(), fact })?;
     Ok((id, facts))
 }
 
@@ -127,10 +109,7 @@ fn spec(dockerfile: &str, contents: &[&str], names: &[&str]) -> BuildSpec {
     };
     BuildSpec {
         dockerfile: dockerfile.to_owned(),
-        context: BuildContext {
-            files: names.iter().zip(contents).map(file).collect(),
-            archive: None,
-        },
+        context: BuildContext { files: names.iter().zip(contents).map(file).collect(), archive: None },
         ..Default::default()
     }
 }
@@ -155,29 +134,15 @@ async fn name(
 ) -> Result<ServerImage, ImageError> {
     let reference = tag(&facts.version, &origin);
     if facts.version.major < OLDEST_MAJOR {
-        return Err(ImageError::TooOld {
-            reference,
-            version: facts.version.short().to_owned(),
-        });
+        return Err(ImageError::TooOld { reference, version: facts.version.short().to_owned() });
     }
     let labels = label_instruction(&labels_of(&facts, origin.source, origin.digest));
-    let mut spec = spec(
-        "Dockerfile.named",
-        &[&format!("{DOCKERFILE_NAMED}{labels}")],
-        &["Dockerfile.named"],
-    );
+    let mut spec = spec("Dockerfile.named", &[&format!("{DOCKERFILE_NAMED}{labels}")], &["Dockerfile.named"]);
     spec.tag = Some(reference.clone());
     spec.build_args.insert("VERIFIED".to_owned(), verified.to_owned());
     spec.build_args.insert("BINDIR".to_owned(), facts.bindir.clone());
-    let id = engine
-        .build_image(&spec, |line| on_progress(ImageProgress::Output(line.to_owned())))
-        .await?;
-    let Facts {
-        version,
-        bindir,
-        uid,
-        gid,
-    } = facts;
+    let id = engine.build_image(&spec, |line| on_progress(ImageProgress::Output(line.to_owned()))).await?;
+    let Facts { version, bindir, uid, gid } = facts;
     let provenance = Provenance::BuiltNow;
     Ok(ServerImage {
         reference,
@@ -196,11 +161,7 @@ async fn name(
 fn label_instruction(labels: &Labels) -> String {
     let mut instruction = "LABEL".to_owned();
     for (key, value) in labels {
-        let value = value
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('$', "\\$")
-            .replace('\n', " ");
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('\n', " ");
         // Writing to a String does not fail.
         let _ = write!(instruction, " {key}=\"{value}\"");
     }
@@ -211,11 +172,7 @@ fn label_instruction(labels: &Labels) -> String {
 /// `stall-lab/postgres:18.6-debian`, and the beginning of the digest where there may be several of one version.
 fn tag(version: &ServerVersion, origin: &Origin<'_>) -> String {
     let allowed = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
-            c
-        } else {
-            '-'
-        }
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' }
     };
     let version: String = version.short().chars().map(allowed).collect();
     let source = origin.source.as_str();
@@ -230,9 +187,7 @@ fn tag(version: &ServerVersion, origin: &Origin<'_>) -> String {
 
 /// Removes the images without a name that a build leaves: stages, and the steps before one that failed.
 async fn remove_rest(engine: &Engine, build: &str) {
-    let selector = Selector::run(labels::IMAGE)
-        .kind(Kind::ServerImage)
-        .label(BUILD, build);
+    let selector = Selector::run(labels::IMAGE).kind(Kind::ServerImage).label(BUILD, build);
     let rest = engine.images(&selector).await.unwrap_or_default();
     for image in rest.iter().filter(|image| image.tags.is_empty()) {
         // The one that the named image is built on is refused, as it should be.
@@ -249,20 +204,13 @@ mod tests {
     use super::*;
 
     fn said(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect()
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
     fn the_facts_are_what_verify_said() {
-        let all = [
-            ("bindir", "/b"),
-            ("version", "postgres (PostgreSQL) 18.6"),
-            ("uid", "100"),
-            ("gid", "102"),
-        ];
+        let all =
+            [("bindir", "/b"), ("version", "postgres (PostgreSQL) 18.6"), ("uid", "100"), ("gid", "102")];
         let facts = facts(&said(&all)).unwrap();
         assert_eq!(
             (facts.bindir.as_str(), facts.version.number, facts.uid, facts.gid),
@@ -273,44 +221,26 @@ mod tests {
     #[test]
     fn a_fact_that_is_missing_or_odd_is_named() {
         let version = ("version", "postgres (PostgreSQL) 18.6");
-        assert_eq!(
-            facts(&said(&[("bindir", "/b"), ("uid", "1"), ("gid", "1")])),
-            Err("version")
-        );
-        assert_eq!(
-            facts(&said(&[version, ("uid", "1"), ("gid", "1")])),
-            Err("bindir")
-        );
-        assert_eq!(
-            facts(&said(&[version, ("bindir", "/b"), ("uid", "root"), ("gid", "1")])),
-            Err("uid")
-        );
+        assert_eq!(facts(&said(&[("bindir", "/b"), ("uid", "1"), ("gid", "1")])), Err("version"));
+        assert_eq!(facts(&said(&[version, ("uid", "1"), ("gid", "1")])), Err("bindir"));
+        assert_eq!(facts(&said(&[version, ("bindir", "/b"), ("uid", "root"), ("gid", "1")])), Err("uid"));
     }
 
     #[test]
     fn labels_are_one_instruction_whatever_is_in_them() {
-        let labels = Labels::from([
-            ("a".to_owned(), "x y".to_owned()),
-            ("b".to_owned(), r#"q"$\"#.to_owned()),
-        ]);
+        let labels =
+            Labels::from([("a".to_owned(), "x y".to_owned()), ("b".to_owned(), r#"q"$\"#.to_owned())]);
         assert_eq!(label_instruction(&labels), "LABEL a=\"x y\" b=\"q\\\"\\$\\\\\"\n");
     }
 
     #[test]
     fn a_tag_tells_version_and_source_and_builds_of_one_version_apart() {
         let tag = |version: &str, source, digest| {
-            tag(
-                &ServerVersion::parse(version).unwrap(),
-                &Origin { source, digest },
-            )
+            tag(&ServerVersion::parse(version).unwrap(), &Origin { source, digest })
         };
         let long = Some("sha256:0123456789abcdef");
         assert_eq!(
-            tag(
-                "postgres (PostgreSQL) 18.6 (Debian 18.6-1)",
-                ImageSource::Debian,
-                None
-            ),
+            tag("postgres (PostgreSQL) 18.6 (Debian 18.6-1)", ImageSource::Debian, None),
             "stall-lab/postgres:18.6-debian"
         );
         assert_eq!(

@@ -33,9 +33,7 @@ pub(super) async fn from_registry(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(ImageError::NotInRegistry {
-        references: references.iter().map(ToString::to_string).collect(),
-    })
+    Err(ImageError::NotInRegistry { references: references.iter().map(ToString::to_string).collect() })
 }
 
 /// The image that the user names: taken as it is if the lab built it, else made into a server image.
@@ -57,11 +55,7 @@ pub(super) async fn from_reference(
 fn official_references(major: u16) -> Vec<ImageReference> {
     let mut tags = vec![format!("{OFFICIAL}:{major}")];
     if major == NEWEST_MAJOR {
-        tags.extend(
-            PRERELEASES
-                .iter()
-                .map(|suffix| format!("{OFFICIAL}:{major}{suffix}")),
-        );
+        tags.extend(PRERELEASES.iter().map(|suffix| format!("{OFFICIAL}:{major}{suffix}")));
     }
     tags.iter().map(|tag| ImageReference::parse(tag)).collect()
 }
@@ -81,11 +75,7 @@ async fn fetch(
         return Ok((facts, Presence::Before));
     }
     on_progress(ImageProgress::Step(format!("Pulling {name}")));
-    engine
-        .pull_image(reference, |progress| {
-            on_progress(ImageProgress::Pull(progress.clone()))
-        })
-        .await?;
+    engine.pull_image(reference, |progress| on_progress(ImageProgress::Pull(progress.clone()))).await?;
     match engine.inspect_image(&name).await? {
         Some(facts) => Ok((facts, Presence::PulledNow)),
         None => Err(DockerError::PullImage {
@@ -103,16 +93,11 @@ async fn build(
     on_progress: OnProgress<'_>,
 ) -> Result<ServerImage, ImageError> {
     // The same base may have become an image of another source: as the official one, and by its name.
-    let earlier = server::built_from(engine, &base.id)
-        .await?
-        .filter(|image| image.source == source);
+    let earlier = server::built_from(engine, &base.id).await?.filter(|image| image.source == source);
     let image = match earlier {
         Some(image) => Ok(image),
         None => {
-            let origin = Origin {
-                source,
-                digest: Some(&base.id),
-            };
+            let origin = Origin { source, digest: Some(&base.id) };
             assemble(engine, Material::Image(&base.id), origin, on_progress).await
         }
     };
@@ -134,12 +119,7 @@ mod tests {
 
     #[test]
     fn a_version_that_may_not_be_released_has_tags_of_pre_releases() {
-        let tags = |major| {
-            official_references(major)
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-        };
+        let tags = |major| official_references(major).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(tags(18), ["postgres:18"]);
         assert_eq!(tags(19)[..3], ["postgres:19", "postgres:19rc3", "postgres:19rc2"]);
     }
@@ -147,25 +127,11 @@ mod tests {
     #[tokio::test]
     async fn a_registry_that_cannot_be_reached_is_asked_once() {
         let fake = FakeEngine::start()
-            .answer(
-                "GET /images/postgres:19/json",
-                Answer::error(404, "No such image"),
-            )
-            .answer(
-                "POST /images/create",
-                Answer::error(500, "dial tcp: no such host"),
-            );
-        let error = from_registry(&fake.connect().await, 19, &mut |_| ())
-            .await
-            .unwrap_err();
+            .answer("GET /images/postgres:19/json", Answer::error(404, "No such image"))
+            .answer("POST /images/create", Answer::error(500, "dial tcp: no such host"));
+        let error = from_registry(&fake.connect().await, 19, &mut |_| ()).await.unwrap_err();
         assert!(error.to_string().contains("no such host"), "{error}");
-        assert_eq!(
-            fake.requests()
-                .iter()
-                .filter(|request| request.contains("/images/create"))
-                .count(),
-            1
-        );
+        assert_eq!(fake.requests().iter().filter(|request| request.contains("/images/create")).count(), 1);
     }
 
     #[tokio::test]
@@ -178,9 +144,7 @@ mod tests {
             let request = format!("GET /images/postgres:{tag}/json");
             fake = fake.answer(&request, Answer::error(404, "No such image"));
         }
-        let error = from_registry(&fake.connect().await, 19, &mut |_| ())
-            .await
-            .unwrap_err();
+        let error = from_registry(&fake.connect().await, 19, &mut |_| ()).await.unwrap_err();
         assert!(
             matches!(&error, ImageError::NotInRegistry { references } if references.len() == 7),
             "{error}"

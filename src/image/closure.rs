@@ -48,10 +48,7 @@ pub(super) async fn libraries(
 
 fn is_elf(file: &Path) -> bool {
     let mut magic = [0; 4];
-    std::fs::File::open(file)
-        .and_then(|mut file| file.read_exact(&mut magic))
-        .is_ok()
-        && magic == *b"\x7fELF"
+    std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
 }
 
 /// Reads lines like `libc.so.6 => /lib/libc.so.6 (0x7f...)`, `/lib64/ld-linux-x86-64.so.2 (0x7f...)`, `libx.so => not found`.
@@ -93,11 +90,7 @@ mod tests {
 ";
 
     fn found(text: &str) -> Vec<String> {
-        parse_ldd(text)
-            .found
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect()
+        parse_ldd(text).found.iter().map(|path| path.display().to_string()).collect()
     }
 
     #[test]
@@ -127,9 +120,7 @@ mod tests {
     #[tokio::test]
     async fn a_real_program_has_a_c_library() {
         let shell = process::find_program("sh").unwrap();
-        let libraries = libraries(&[shell, PathBuf::from("/etc/passwd")], None)
-            .await
-            .unwrap();
+        let libraries = libraries(&[shell, PathBuf::from("/etc/passwd")], None).await.unwrap();
         let is_libc = |path: &PathBuf| {
             path.to_string_lossy().contains("libc") || path.to_string_lossy().contains("musl")
         };

@@ -18,13 +18,8 @@ const DEADLINE: Duration = Duration::from_secs(1800);
 /// Space for packages, file system and archive together.
 const NEEDED_MB: u64 = 900;
 /// What is not even unpacked; `slim.sh` takes the rest.
-const EXCLUDED: [&str; 5] = [
-    "/usr/share/man/*",
-    "/usr/share/doc/*",
-    "/usr/share/locale/*",
-    "/usr/share/info/*",
-    "/usr/lib/llvm*",
-];
+const EXCLUDED: [&str; 5] =
+    ["/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*", "/usr/lib/llvm*"];
 
 /// Where Debian has a major version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,22 +31,10 @@ struct Suite {
 
 fn suite(major: u16) -> Option<Suite> {
     match major {
-        15 => Some(Suite {
-            name: "bookworm",
-            on_top: None,
-        }),
-        17 => Some(Suite {
-            name: "trixie",
-            on_top: None,
-        }),
-        18 => Some(Suite {
-            name: "sid",
-            on_top: None,
-        }),
-        19 => Some(Suite {
-            name: "sid",
-            on_top: Some("experimental"),
-        }),
+        15 => Some(Suite { name: "bookworm", on_top: None }),
+        17 => Some(Suite { name: "trixie", on_top: None }),
+        18 => Some(Suite { name: "sid", on_top: None }),
+        19 => Some(Suite { name: "sid", on_top: Some("experimental") }),
         _ => None,
     }
 }
@@ -70,9 +53,8 @@ pub(super) async fn from_packages(
     on_progress: OnProgress<'_>,
 ) -> Result<ServerImage, ImageError> {
     let suite = suite(major).ok_or(ImageError::NotInDebian(major))?;
-    let mmdebstrap = process::find_program("mmdebstrap").ok_or_else(|| ImageError::NoProgram {
-        program: "mmdebstrap".to_owned(),
-    })?;
+    let mmdebstrap = process::find_program("mmdebstrap")
+        .ok_or_else(|| ImageError::NoProgram { program: "mmdebstrap".to_owned() })?;
     check_same_machine(engine).await?;
     let targets = apt("apt-get", &["indextargets"]).await?;
     let archive = debian_archive(&targets).ok_or(ImageError::NoDebianArchive)?;
@@ -86,10 +68,7 @@ pub(super) async fn from_packages(
     let slim = dir.path().join("slim.sh");
     std::fs::write(&slim, SLIM).map_err(|error| ImageError::file("write", &slim, &error))?;
     let rootfs = dir.path().join("rootfs.tar");
-    on_progress(ImageProgress::Step(format!(
-        "Fetching PostgreSQL {major} from Debian's {}",
-        suite.name
-    )));
+    on_progress(ImageProgress::Step(format!("Fetching PostgreSQL {major} from Debian's {}", suite.name)));
     let mut command = Command::new(mmdebstrap);
     command
         .args(arguments(major, suite, &archive, &options))
@@ -98,10 +77,7 @@ pub(super) async fn from_packages(
         .args(source_lines(suite, &archive))
         .env("TMPDIR", dir.path())
         .env("LC_ALL", "C.UTF-8");
-    process::run(command, DEADLINE, |line| {
-        on_progress(ImageProgress::Output(line.to_owned()))
-    })
-    .await?;
+    process::run(command, DEADLINE, |line| on_progress(ImageProgress::Output(line.to_owned()))).await?;
     from_rootfs(engine, &rootfs, on_progress).await
 }
 
@@ -110,21 +86,8 @@ async fn from_rootfs(
     rootfs: &Path,
     on_progress: OnProgress<'_>,
 ) -> Result<ServerImage, ImageError> {
-    let material = Material::Rootfs {
-        archive: rootfs,
-        bindir: None,
-        library_path: None,
-    };
-    assemble(
-        engine,
-        material,
-        Origin {
-            source: ImageSource::Debian,
-            digest: None,
-        },
-        on_progress,
-    )
-    .await
+    let material = Material::Rootfs { archive: rootfs, bindir: None, library_path: None };
+    assemble(engine, material, Origin { source: ImageSource::Debian, digest: None }, on_progress).await
 }
 
 async fn apt(program: &str, arguments: &[&str]) -> Result<String, ImageError> {
@@ -154,12 +117,7 @@ fn arguments(major: u16, suite: Suite, archive: &Archive, apt_options: &[String]
     ];
     arguments.extend(apt_options.iter().map(|option| format!("--aptopt={option}")));
     arguments.extend(EXCLUDED.map(|path| format!("--dpkgopt=path-exclude={path}")));
-    arguments.extend(
-        archive
-            .signed_by
-            .iter()
-            .map(|keyring| format!("--keyring={keyring}")),
-    );
+    arguments.extend(archive.signed_by.iter().map(|keyring| format!("--keyring={keyring}")));
     arguments
 }
 
@@ -175,21 +133,14 @@ fn source_lines(suite: Suite, archive: &Archive) -> Vec<String> {
 fn debian_archive(targets: &str) -> Option<Archive> {
     targets.split("\n\n").find_map(|target| {
         let field = |name: &str| {
-            target
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
+            target.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
         };
         let is_main = field("Created-By") == Some("Packages")
             && field("Origin") == Some("Debian")
             && field("Label") == Some("Debian")
             && field("Component") == Some("main");
-        let signed_by = field("Signed-By")
-            .filter(|keyring| keyring.starts_with('/'))
-            .map(ToOwned::to_owned);
-        is_main.then_some(Archive {
-            uri: field("Repo-URI")?.to_owned(),
-            signed_by,
-        })
+        let signed_by = field("Signed-By").filter(|keyring| keyring.starts_with('/')).map(ToOwned::to_owned);
+        is_main.then_some(Archive { uri: field("Repo-URI")?.to_owned(), signed_by })
     })
 }
 

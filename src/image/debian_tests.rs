@@ -39,14 +39,8 @@ Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 fn the_main_archive_of_debian_is_taken_and_no_other() {
     let archive = debian_archive(TARGETS).unwrap();
     assert_eq!(archive.uri, "https://example.org/debian/");
-    assert_eq!(
-        archive.signed_by.as_deref(),
-        Some("/usr/share/keyrings/debian-archive-keyring.gpg")
-    );
-    assert_eq!(
-        debian_archive(&TARGETS.replace("Origin: Debian", "Origin: Ubuntu")),
-        None
-    );
+    assert_eq!(archive.signed_by.as_deref(), Some("/usr/share/keyrings/debian-archive-keyring.gpg"));
+    assert_eq!(debian_archive(&TARGETS.replace("Origin: Debian", "Origin: Ubuntu")), None);
     assert_eq!(debian_archive(""), None);
 }
 
@@ -81,47 +75,26 @@ DPkg::Post-Invoke:: \"true\";
 
 #[test]
 fn a_version_of_experimental_is_taken_on_top_of_sid() {
-    let archive = Archive {
-        uri: "https://example.org/debian/".to_owned(),
-        signed_by: None,
-    };
+    let archive = Archive { uri: "https://example.org/debian/".to_owned(), signed_by: None };
     let suite = suite(19).unwrap();
     let arguments = arguments(19, suite, &archive, &[]);
-    assert!(
-        arguments
-            .iter()
-            .any(|argument| argument.starts_with("--include=postgresql-19/experimental,"))
-    );
+    assert!(arguments.iter().any(|argument| argument.starts_with("--include=postgresql-19/experimental,")));
     assert_eq!(
         source_lines(suite, &archive),
-        [
-            "deb https://example.org/debian/ sid main",
-            "deb https://example.org/debian/ experimental main"
-        ]
+        ["deb https://example.org/debian/ sid main", "deb https://example.org/debian/ experimental main"]
     );
 }
 
 #[test]
 fn keyring_and_stale_mirror_are_told_to_mmdebstrap() {
-    let archive = Archive {
-        uri: String::new(),
-        signed_by: Some("/k.gpg".to_owned()),
-    };
-    let arguments = arguments(
-        17,
-        suite(17).unwrap(),
-        &archive,
-        &["Acquire::Retries \"3\"".to_owned()],
-    );
+    let archive = Archive { uri: String::new(), signed_by: Some("/k.gpg".to_owned()) };
+    let arguments = arguments(17, suite(17).unwrap(), &archive, &["Acquire::Retries \"3\"".to_owned()]);
     for expected in [
         "--keyring=/k.gpg",
         "--aptopt=Acquire::Check-Valid-Until \"false\"",
         "--aptopt=Acquire::Retries \"3\"",
     ] {
-        assert!(
-            arguments.iter().any(|argument| argument == expected),
-            "{expected} is not in {arguments:?}"
-        );
+        assert!(arguments.iter().any(|argument| argument == expected), "{expected} is not in {arguments:?}");
     }
 }
 

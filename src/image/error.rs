@@ -44,10 +44,7 @@ fn missing_programs(what: &str, missing: &[String]) -> String {
 #[allow(missing_docs, reason = "the fields are what their names and the messages say")]
 pub enum ImageError {
     #[error("{}", not_to_be_had(*.asked_for, .tried))]
-    NotToBeHad {
-        asked_for: Option<u16>,
-        tried: Vec<Tried>,
-    },
+    NotToBeHad { asked_for: Option<u16>, tried: Vec<Tried> },
     #[error(transparent)]
     Engine(#[from] DockerError),
     #[error("\"{text}\" is no PostgreSQL version of {OLDEST_MAJOR} to {NEWEST_MAJOR}")]
@@ -73,28 +70,16 @@ pub enum ImageError {
     #[error("the engine runs on {engine}, this host is {host}")]
     OtherMachine { engine: String, host: String },
     #[error("`{command}` failed with {status}{output}")]
-    ToolFailed {
-        command: String,
-        status: String,
-        output: String,
-    },
+    ToolFailed { command: String, status: String, output: String },
     #[error("`{command}` was still running after {} s and was stopped{output}", .deadline.as_secs())]
-    ToolTimedOut {
-        command: String,
-        deadline: Duration,
-        output: String,
-    },
+    ToolTimedOut { command: String, deadline: Duration, output: String },
     #[error("`{command}` cannot be run: {reason}")]
     ToolNotRun { command: String, reason: String },
     #[error(
         "{} has {free_mb} MB free, {needed_mb} MB are needed while an image is built; make room or set TMPDIR to another directory",
         .dir.display()
     )]
-    NoSpace {
-        dir: PathBuf,
-        free_mb: u64,
-        needed_mb: u64,
-    },
+    NoSpace { dir: PathBuf, free_mb: u64, needed_mb: u64 },
     #[error("this host has no PostgreSQL{}", .major.map(|major| format!(" {major}")).unwrap_or_else(|| format!(" {OLDEST_MAJOR} or later")))]
     NoneOnHost { major: Option<u16> },
     #[error("{}", missing_programs(.what, .missing))]
@@ -104,21 +89,13 @@ pub enum ImageError {
     #[error("the libraries {} were not found; set LD_LIBRARY_PATH to where they are", .0.join(", "))]
     MissingLibraries(Vec<String>),
     #[error("cannot {action} {}: {reason}", .path.display())]
-    File {
-        action: &'static str,
-        path: PathBuf,
-        reason: String,
-    },
+    File { action: &'static str, path: PathBuf, reason: String },
 }
 
 impl ImageError {
     /// An error of the file system, with what was being done to which file.
     pub(super) fn file(action: &'static str, path: impl Into<PathBuf>, error: &std::io::Error) -> ImageError {
-        ImageError::File {
-            action,
-            path: path.into(),
-            reason: error.to_string(),
-        }
+        ImageError::File { action, path: path.into(), reason: error.to_string() }
     }
 }
 
@@ -129,20 +106,10 @@ mod tests {
     #[test]
     fn a_version_that_cannot_be_had_lists_the_ways_and_the_remedies() {
         let tried = vec![
-            Tried {
-                way: Way::Registry(19),
-                reason: "no such host".to_owned(),
-            },
-            Tried {
-                way: Way::Debian(19),
-                reason: "mmdebstrap is not installed on this host".to_owned(),
-            },
+            Tried { way: Way::Registry(19), reason: "no such host".to_owned() },
+            Tried { way: Way::Debian(19), reason: "mmdebstrap is not installed on this host".to_owned() },
         ];
-        let text = ImageError::NotToBeHad {
-            asked_for: Some(19),
-            tried,
-        }
-        .to_string();
+        let text = ImageError::NotToBeHad { asked_for: Some(19), tried }.to_string();
         for words in [
             "PostgreSQL 19 cannot be had here",
             "the official image of 19: no such host",

@@ -91,18 +91,7 @@ pub(super) async fn from_host(
         bindir.display()
     )));
     let pack = pack_server(&installation(&bindir, None).await?)?;
-    build(
-        engine,
-        pack,
-        &bindir,
-        None,
-        Origin {
-            source: ImageSource::Host,
-            digest: None,
-        },
-        on_progress,
-    )
-    .await
+    build(engine, pack, &bindir, None, Origin { source: ImageSource::Host, digest: None }, on_progress).await
 }
 
 /// Packs the installation under `prefix`; one that was packed before and has not changed is taken as it is.
@@ -127,23 +116,9 @@ pub(super) async fn from_prefix(
     if let Some(image) = server::built_from(engine, &digest).await? {
         return Ok(image);
     }
-    on_progress(ImageProgress::Step(format!(
-        "Packing PostgreSQL {version} of {}",
-        prefix.display()
-    )));
-    let origin = Origin {
-        source: ImageSource::Prefix,
-        digest: Some(&digest),
-    };
-    build(
-        engine,
-        pack,
-        &bindir,
-        installation.library_path.as_deref(),
-        origin,
-        on_progress,
-    )
-    .await
+    on_progress(ImageProgress::Step(format!("Packing PostgreSQL {version} of {}", prefix.display())));
+    let origin = Origin { source: ImageSource::Prefix, digest: Some(&digest) };
+    build(engine, pack, &bindir, installation.library_path.as_deref(), origin, on_progress).await
 }
 
 /// Fails unless programs of this host run on the engine's.
@@ -158,10 +133,7 @@ pub(super) async fn check_same_machine(engine: &Engine) -> Result<(), ImageError
     if os == "linux" && engine == host {
         return Ok(());
     }
-    Err(ImageError::OtherMachine {
-        engine: format!("linux {engine}"),
-        host: format!("{os} {host}"),
-    })
+    Err(ImageError::OtherMachine { engine: format!("linux {engine}"), host: format!("{os} {host}") })
 }
 
 /// The server's own files, without what they need of the system.
@@ -215,11 +187,8 @@ async fn build(
     let to = archive.clone();
     blocking(move || pack.write(&to)).await?;
     let (bindir, library_path) = (bindir.to_string_lossy(), library_path.map(Path::to_string_lossy));
-    let material = Material::Rootfs {
-        archive: &archive,
-        bindir: Some(&bindir),
-        library_path: library_path.as_deref(),
-    };
+    let material =
+        Material::Rootfs { archive: &archive, bindir: Some(&bindir), library_path: library_path.as_deref() };
     assemble(engine, material, origin, on_progress).await
 }
 
@@ -234,10 +203,7 @@ fn add_tools(pack: &mut Pack) -> Result<(), ImageError> {
         }
     }
     if !missing.is_empty() {
-        return Err(ImageError::MissingPrograms {
-            what: "this host".to_owned(),
-            missing,
-        });
+        return Err(ImageError::MissingPrograms { what: "this host".to_owned(), missing });
     }
     for path in MORE_TOOLS.iter().filter_map(|tool| find_program(tool)) {
         pack.add_file(&path)?;
@@ -271,19 +237,12 @@ fn add_system(pack: &mut Pack) -> Result<(), ImageError> {
     }
     let zones = Path::new(SYSTEM_TIME_ZONES);
     if zones.is_dir() {
-        pack.add_tree(zones, &|path| {
-            !path.ends_with("right") && !path.ends_with("posix")
-        })?;
+        pack.add_tree(zones, &|path| !path.ends_with("right") && !path.ends_with("posix"))?;
     }
     pack.add_text("/etc/passwd", PASSWD);
     pack.add_text("/etc/group", GROUP);
     pack.add_text("/etc/nsswitch.conf", NSSWITCH);
-    for (dir, mode) in [
-        ("/root", 0o700),
-        ("/run", 0o755),
-        ("/tmp", 0o1777),
-        ("/var/tmp", 0o1777),
-    ] {
+    for (dir, mode) in [("/root", 0o700), ("/run", 0o755), ("/tmp", 0o1777), ("/var/tmp", 0o1777)] {
         pack.add_directory(dir, mode);
     }
     pack.add_link("/var/run", "/run");

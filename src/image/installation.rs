@@ -11,15 +11,8 @@ use super::process::{self, find_program, is_program};
 use super::version::{OLDEST_MAJOR, ServerVersion};
 
 /// Programs of PostgreSQL without which there is no server image.
-pub(super) const NEEDED_PROGRAMS: [&str; 7] = [
-    "postgres",
-    "initdb",
-    "pg_ctl",
-    "psql",
-    "pgbench",
-    "pg_waldump",
-    "pg_controldata",
-];
+pub(super) const NEEDED_PROGRAMS: [&str; 7] =
+    ["postgres", "initdb", "pg_ctl", "psql", "pgbench", "pg_waldump", "pg_controldata"];
 /// How long one of PostgreSQL's programs may take to say its version or its directories.
 const TOOL_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -39,11 +32,7 @@ pub(super) struct Installation {
 /// Where a PostgreSQL may be installed: directories with a `postgres`, each once.
 pub(super) fn bindirs() -> Vec<PathBuf> {
     let mut dirs = Vec::new();
-    for (parent, prefix) in [
-        ("/usr/lib/postgresql", ""),
-        ("/usr", "pgsql-"),
-        ("/opt", "postgresql"),
-    ] {
+    for (parent, prefix) in [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/opt", "postgresql")] {
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(prefix) {
                 dirs.push(entry.path().join("bin"));
@@ -56,10 +45,7 @@ pub(super) fn bindirs() -> Vec<PathBuf> {
         let real = find_program(program).and_then(|program| fs::canonicalize(program).ok());
         dirs.extend(real.and_then(|program| program.parent().map(Path::to_path_buf)));
     }
-    let mut dirs: Vec<PathBuf> = dirs
-        .into_iter()
-        .filter_map(|dir| fs::canonicalize(dir).ok())
-        .collect();
+    let mut dirs: Vec<PathBuf> = dirs.into_iter().filter_map(|dir| fs::canonicalize(dir).ok()).collect();
     dirs.retain(|dir| is_program(&dir.join("postgres")));
     dirs.sort();
     dirs.dedup();
@@ -71,9 +57,7 @@ pub(super) async fn version_of(bindir: &Path) -> Result<ServerVersion, ImageErro
     let mut command = Command::new(bindir.join("postgres"));
     command.arg("--version");
     let text = process::run(command, TOOL_DEADLINE, |_| ()).await?;
-    ServerVersion::parse(&text).ok_or(ImageError::UnknownVersion {
-        text: text.trim().to_owned(),
-    })
+    ServerVersion::parse(&text).ok_or(ImageError::UnknownVersion { text: text.trim().to_owned() })
 }
 
 /// The newest that the lab can run, of `major` if that is given.
@@ -96,10 +80,7 @@ pub(super) async fn installation(bindir: &Path, prefix: Option<&Path>) -> Result
         prefix: prefix.unwrap_or(root).to_owned(),
         missing: missing.to_owned(),
     };
-    if let Some(program) = NEEDED_PROGRAMS
-        .iter()
-        .find(|program| !is_program(&bindir.join(program)))
-    {
+    if let Some(program) = NEEDED_PROGRAMS.iter().find(|program| !is_program(&bindir.join(program))) {
         return Err(missing(&format!("bin/{program}")));
     }
     let (mut shares, mut libs) = (Vec::new(), Vec::new());
@@ -110,15 +91,8 @@ pub(super) async fn installation(bindir: &Path, prefix: Option<&Path>) -> Result
     }
     shares.extend(["share", "share/postgresql", "share/pgsql"].map(|dir| root.join(dir)));
     libs.extend(
-        [
-            "lib",
-            "lib/postgresql",
-            "lib/pgsql",
-            "lib64",
-            "lib64/postgresql",
-            "lib64/pgsql",
-        ]
-        .map(|dir| root.join(dir)),
+        ["lib", "lib/postgresql", "lib/pgsql", "lib64", "lib64/postgresql", "lib64/pgsql"]
+            .map(|dir| root.join(dir)),
     );
     // Debian: /usr/lib/postgresql/15/bin and /usr/share/postgresql/15.
     if let Ok(version) = root.strip_prefix("/usr/lib/postgresql") {

@@ -72,10 +72,7 @@ async fn first_that_works(
                 }
                 return Ok(image);
             }
-            Err(reason) => tried.push(Tried {
-                way,
-                reason: reason.to_string(),
-            }),
+            Err(reason) => tried.push(Tried { way, reason: reason.to_string() }),
         }
     }
     Err(ImageError::NotToBeHad { asked_for, tried })
@@ -106,14 +103,9 @@ pub async fn list(engine: &Engine) -> Result<Vec<ListedImage>, ImageError> {
 /// [`ImageError::NotOurs`] for an image that the lab did not build, or of which there is none; [`ImageError::Engine`], also while a
 /// container uses it.
 pub async fn remove(engine: &Engine, reference: &str) -> Result<(), ImageError> {
-    let ours = list(engine)
-        .await?
-        .into_iter()
-        .any(|listed| listed.image.reference == reference);
+    let ours = list(engine).await?.into_iter().any(|listed| listed.image.reference == reference);
     if !ours {
-        return Err(ImageError::NotOurs {
-            reference: reference.to_owned(),
-        });
+        return Err(ImageError::NotOurs { reference: reference.to_owned() });
     }
     Ok(engine.remove_image(reference).await?)
 }

@@ -61,22 +61,17 @@ impl Pack {
 
     /// Adds a file of this content.
     pub(super) fn add_text(&mut self, path: &str, content: &str) {
-        self.entries
-            .insert(PathBuf::from(path), Entry::Text(content.to_owned()));
+        self.entries.insert(PathBuf::from(path), Entry::Text(content.to_owned()));
     }
 
     /// Adds a symbolic link.
     pub(super) fn add_link(&mut self, path: &str, target: &str) {
-        self.entries
-            .insert(PathBuf::from(path), Entry::Link(PathBuf::from(target)));
+        self.entries.insert(PathBuf::from(path), Entry::Link(PathBuf::from(target)));
     }
 
     /// The host's files in it.
     pub(super) fn host_files(&self) -> Vec<PathBuf> {
-        let files = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| **entry == Entry::HostFile);
+        let files = self.entries.iter().filter(|(_, entry)| **entry == Entry::HostFile);
         files.map(|(path, _)| path.clone()).collect()
     }
 
@@ -191,9 +186,7 @@ mod tests {
         let archive = tempfile::NamedTempFile::new().unwrap();
         pack.write(archive.path()).unwrap();
         let dir = tempfile::tempdir().unwrap();
-        tar::Archive::new(File::open(archive.path()).unwrap())
-            .unpack(dir.path())
-            .unwrap();
+        tar::Archive::new(File::open(archive.path()).unwrap()).unpack(dir.path()).unwrap();
         dir
     }
 
@@ -205,10 +198,7 @@ mod tests {
         assert_eq!(
             pack.entries.into_iter().collect::<Vec<_>>(),
             [
-                (
-                    root.join("real/lib.so.1"),
-                    Entry::Link(root.join("real/lib.so.1.2"))
-                ),
+                (root.join("real/lib.so.1"), Entry::Link(root.join("real/lib.so.1.2"))),
                 (root.join("real/lib.so.1.2"), Entry::HostFile),
                 (root.join("short"), Entry::Link(root.join("real"))),
             ]
@@ -241,8 +231,7 @@ mod tests {
         fs::write(root.join("real/man/page"), "page").unwrap();
         symlink("nowhere", root.join("real/broken")).unwrap();
         let mut pack = Pack::default();
-        pack.add_tree(&root.join("real"), &|path| !path.ends_with("man"))
-            .unwrap();
+        pack.add_tree(&root.join("real"), &|path| !path.ends_with("man")).unwrap();
         let paths: Vec<PathBuf> = pack.entries.into_keys().collect();
         assert_eq!(paths, [root.join("real/lib.so.1"), root.join("real/lib.so.1.2")]);
     }
@@ -262,9 +251,6 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_is_named() {
         let error = Pack::default().add_file(Path::new("/no/such/file")).unwrap_err();
-        assert!(
-            error.to_string().starts_with("cannot find /no/such/file"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("cannot find /no/such/file"), "{error}");
     }
 }

@@ -38,12 +38,7 @@ impl fmt::Display for Way {
 
 /// The ways to one major version.
 pub(super) fn for_version(major: u16) -> Vec<Way> {
-    vec![
-        Way::Built(major),
-        Way::Registry(major),
-        Way::Debian(major),
-        Way::Host(major),
-    ]
+    vec![Way::Built(major), Way::Registry(major), Way::Debian(major), Way::Host(major)]
 }
 
 /// The ways where none is asked for: all to the wished version first, then what is quickest to have.
@@ -78,10 +73,7 @@ mod tests {
 
     #[test]
     fn an_explicit_version_has_no_way_to_another() {
-        assert_eq!(
-            for_version(17),
-            [Way::Built(17), Way::Registry(17), Way::Debian(17), Way::Host(17)]
-        );
+        assert_eq!(for_version(17), [Way::Built(17), Way::Registry(17), Way::Debian(17), Way::Host(17)]);
     }
 
     #[test]
@@ -94,14 +86,8 @@ mod tests {
     #[test]
     fn the_note_says_what_was_taken_and_why() {
         let tried = [
-            Tried {
-                way: Way::Built(18),
-                reason: "none was built".to_owned(),
-            },
-            Tried {
-                way: Way::Registry(18),
-                reason: "no such host\nmore".to_owned(),
-            },
+            Tried { way: Way::Built(18), reason: "none was built".to_owned() },
+            Tried { way: Way::Registry(18), reason: "no such host\nmore".to_owned() },
         ];
         let note = note(&image("postgres (PostgreSQL) 15.18"), &tried);
         assert_eq!(

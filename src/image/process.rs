@@ -65,17 +65,10 @@ pub(super) async fn run(
         .process_group(0)
         .kill_on_drop(true);
     let not_run = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => ImageError::NoProgram {
-            program: command_name(&shown).to_owned(),
-        },
-        _ => ImageError::ToolNotRun {
-            command: shown.clone(),
-            reason: error.to_string(),
-        },
+        std::io::ErrorKind::NotFound => ImageError::NoProgram { program: command_name(&shown).to_owned() },
+        _ => ImageError::ToolNotRun { command: shown.clone(), reason: error.to_string() },
     };
-    let mut running = Running {
-        child: command.spawn().map_err(not_run)?,
-    };
+    let mut running = Running { child: command.spawn().map_err(not_run)? };
     let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
     let mut last = VecDeque::new();
     let finished = tokio::time::timeout(deadline, async {
@@ -88,28 +81,15 @@ pub(super) async fn run(
     })
     .await;
     let output = |last: VecDeque<String>| {
-        if last.is_empty() {
-            String::new()
-        } else {
-            format!(":\n{}", Vec::from(last).join("\n"))
-        }
+        if last.is_empty() { String::new() } else { format!(":\n{}", Vec::from(last).join("\n")) }
     };
     match finished {
         Ok(Ok((stdout, status))) if status.success() => Ok(stdout),
-        Ok(Ok((_, status))) => Err(ImageError::ToolFailed {
-            command: shown,
-            status: status.to_string(),
-            output: output(last),
-        }),
-        Ok(Err(error)) => Err(ImageError::ToolNotRun {
-            command: shown,
-            reason: error.to_string(),
-        }),
-        Err(_) => Err(ImageError::ToolTimedOut {
-            command: shown,
-            deadline,
-            output: output(last),
-        }),
+        Ok(Ok((_, status))) => {
+            Err(ImageError::ToolFailed { command: shown, status: status.to_string(), output: output(last) })
+        }
+        Ok(Err(error)) => Err(ImageError::ToolNotRun { command: shown, reason: error.to_string() }),
+        Err(_) => Err(ImageError::ToolTimedOut { command: shown, deadline, output: output(last) }),
     }
 }
 
@@ -146,12 +126,7 @@ fn shown(command: &Command) -> String {
     let command = command.as_std();
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     let mut arguments = command.get_args();
-    words.extend(
-        arguments
-            .by_ref()
-            .take(4)
-            .map(|argument| argument.to_string_lossy().into_owned()),
-    );
+    words.extend(arguments.by_ref().take(4).map(|argument| argument.to_string_lossy().into_owned()));
     if arguments.next().is_some() {
         words.push("...".to_owned());
     }
@@ -166,17 +141,13 @@ fn command_name(shown: &str) -> &str {
 pub(super) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
-    std::env::split_paths(&path)
-        .chain(system)
-        .map(|dir| dir.join(name))
-        .find(|file| is_program(file))
+    std::env::split_paths(&path).chain(system).map(|dir| dir.join(name)).find(|file| is_program(file))
 }
 
 /// Whether it is a file that can be executed.
 pub(super) fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Fails if `dir` has less than `needed_mb` megabytes free, as far as `df` can tell.
@@ -188,11 +159,9 @@ pub(super) async fn check_space(dir: &Path, needed_mb: u64) -> Result<(), ImageE
         return Ok(());
     };
     match free_kib(&output) {
-        Some(free) if free / 1024 < needed_mb => Err(ImageError::NoSpace {
-            dir: dir.to_owned(),
-            free_mb: free / 1024,
-            needed_mb,
-        }),
+        Some(free) if free / 1024 < needed_mb => {
+            Err(ImageError::NoSpace { dir: dir.to_owned(), free_mb: free / 1024, needed_mb })
+        }
         _ => Ok(()),
     }
 }
@@ -219,24 +188,16 @@ mod tests {
     #[tokio::test]
     async fn the_output_comes_back_and_the_errors_come_line_by_line() {
         let mut errors = Vec::new();
-        let output = run(sh("echo out; echo one >&2; echo two >&2"), SOON, |line| {
-            errors.push(line.to_owned())
-        })
-        .await;
+        let output =
+            run(sh("echo out; echo one >&2; echo two >&2"), SOON, |line| errors.push(line.to_owned())).await;
         assert_eq!(output.unwrap(), "out\n");
         assert_eq!(errors, ["one", "two"]);
     }
 
     #[tokio::test]
     async fn a_failure_carries_status_and_last_lines() {
-        let error = run(sh("echo broken >&2; exit 3"), SOON, |_| ())
-            .await
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("exit status: 3") && error.ends_with("broken"),
-            "{error}"
-        );
+        let error = run(sh("echo broken >&2; exit 3"), SOON, |_| ()).await.unwrap_err().to_string();
+        assert!(error.contains("exit status: 3") && error.ends_with("broken"), "{error}");
     }
 
     #[tokio::test]
@@ -247,9 +208,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_tool_that_hangs_is_stopped_at_the_deadline() {
-        let error = run(sh("sleep 1000"), Duration::from_millis(50), |_| ())
-            .await
-            .unwrap_err();
+        let error = run(sh("sleep 1000"), Duration::from_millis(50), |_| ()).await.unwrap_err();
         assert!(matches!(error, ImageError::ToolTimedOut { .. }), "{error}");
     }
 
@@ -265,10 +224,7 @@ mod tests {
             ended = run(sh(&script), SOON, |_| ready.notify_one()) => panic!("{ended:?}"),
             () = ready.notified() => {}
         }
-        assert_eq!(
-            std::fs::read_to_string(dir.path().join("cleaned")).unwrap(),
-            "bye\n"
-        );
+        assert_eq!(std::fs::read_to_string(dir.path().join("cleaned")).unwrap(), "bye\n");
         let child = std::fs::read_to_string(dir.path().join("child")).unwrap();
         // A process that is told to end does so a moment later; a zombie, not yet reaped, has an empty command line.
         let end = std::time::Instant::now() + SOON;
@@ -289,10 +245,7 @@ mod tests {
 
     #[tokio::test]
     async fn too_little_space_says_how_much_is_needed() {
-        let error = check_space(Path::new("/"), u64::MAX)
-            .await
-            .unwrap_err()
-            .to_string();
+        let error = check_space(Path::new("/"), u64::MAX).await.unwrap_err().to_string();
         assert!(error.contains("TMPDIR"), "{error}");
         check_space(Path::new("/"), 0).await.unwrap();
     }

@@ -25,9 +25,7 @@ impl FromStr for ImageRequest {
 
     /// Reads `--postgres`: a major version or an image.
     fn from_str(text: &str) -> Result<ImageRequest, ImageError> {
-        let unknown = || ImageError::UnknownVersion {
-            text: text.to_owned(),
-        };
+        let unknown = || ImageError::UnknownVersion { text: text.to_owned() };
         if text.is_empty() {
             return Err(unknown());
         }
@@ -55,10 +53,7 @@ mod tests {
         for (text, request) in [
             ("15", ImageRequest::Version(15)),
             ("19", ImageRequest::Version(19)),
-            (
-                "postgres:18-alpine",
-                ImageRequest::Reference("postgres:18-alpine".to_owned()),
-            ),
+            ("postgres:18-alpine", ImageRequest::Reference("postgres:18-alpine".to_owned())),
             ("host:5000/pg", ImageRequest::Reference("host:5000/pg".to_owned())),
         ] {
             assert_eq!(text.parse::<ImageRequest>().unwrap(), request);

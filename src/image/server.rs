@@ -59,10 +59,7 @@ impl ImageSource {
 
     /// Whether an image of this source may stand for its major version: a user's own build or image may be patched.
     pub fn is_stock(self) -> bool {
-        matches!(
-            self,
-            ImageSource::Registry | ImageSource::Debian | ImageSource::Host
-        )
+        matches!(self, ImageSource::Registry | ImageSource::Debian | ImageSource::Host)
     }
 }
 
@@ -142,9 +139,7 @@ impl ServerImage {
         Some(ServerImage {
             reference: reference.to_owned(),
             id: id.to_owned(),
-            source: ImageSource::ALL
-                .into_iter()
-                .find(|source| Some(source.as_str()) == label(SOURCE))?,
+            source: ImageSource::ALL.into_iter().find(|source| Some(source.as_str()) == label(SOURCE))?,
             provenance: Provenance::BuiltEarlier,
             version: ServerVersion::parse(label(VERSION)?)?,
             bindir: label(BINDIR)?.to_owned(),
@@ -177,18 +172,9 @@ pub(super) async fn list(engine: &Engine) -> Result<Vec<ListedImage>, ImageError
     let selector = Selector::run(labels::IMAGE).kind(Kind::ServerImage);
     let listed = |entry: ImageEntry| {
         let image = ServerImage::from_labels(own_tag(&entry.tags)?, &entry.id, &entry.labels)?;
-        Some(ListedImage {
-            image,
-            size_bytes: entry.size_bytes,
-            created_unix: entry.created_unix,
-        })
+        Some(ListedImage { image, size_bytes: entry.size_bytes, created_unix: entry.created_unix })
     };
-    Ok(engine
-        .images(&selector)
-        .await?
-        .into_iter()
-        .filter_map(listed)
-        .collect())
+    Ok(engine.images(&selector).await?.into_iter().filter_map(listed).collect())
 }
 
 /// The best image built earlier: of `major`, or of the newest version there is.
@@ -202,20 +188,12 @@ fn best(images: impl Iterator<Item = ServerImage>, major: Option<u16>) -> Option
     images
         .filter(|image| image.source.is_stock() && image.version.major >= OLDEST_MAJOR)
         .filter(|image| major.is_none_or(|major| image.version.major == major))
-        .reduce(|best, image| {
-            if image.version.number > best.version.number {
-                image
-            } else {
-                best
-            }
-        })
+        .reduce(|best, image| if image.version.number > best.version.number { image } else { best })
 }
 
 /// The image that was made from `origin`, if there is one.
 pub(super) async fn built_from(engine: &Engine, origin: &str) -> Result<Option<ServerImage>, ImageError> {
-    let selector = Selector::run(labels::IMAGE)
-        .kind(Kind::ServerImage)
-        .label(ORIGIN, origin);
+    let selector = Selector::run(labels::IMAGE).kind(Kind::ServerImage).label(ORIGIN, origin);
     let found = |entry: ImageEntry| ServerImage::from_labels(own_tag(&entry.tags)?, &entry.id, &entry.labels);
     Ok(engine.images(&selector).await?.into_iter().find_map(found))
 }
@@ -232,18 +210,9 @@ pub(super) mod tests {
 
     fn of_source(version: &str, source: ImageSource) -> ServerImage {
         let version = ServerVersion::parse(version).unwrap();
-        let facts = Facts {
-            version,
-            bindir: "/usr/lib/postgresql/bin".to_owned(),
-            uid: 100,
-            gid: 101,
-        };
-        ServerImage::from_labels(
-            "stall-lab/postgres:x",
-            "sha256:1",
-            &labels_of(&facts, source, None),
-        )
-        .unwrap()
+        let facts = Facts { version, bindir: "/usr/lib/postgresql/bin".to_owned(), uid: 100, gid: 101 };
+        ServerImage::from_labels("stall-lab/postgres:x", "sha256:1", &labels_of(&facts, source, None))
+            .unwrap()
     }
 
     #[test]
@@ -251,10 +220,7 @@ pub(super) mod tests {
         let image = image("postgres (PostgreSQL) 18.6 (Debian 18.6-1)");
         assert_eq!((image.version.number, image.uid, image.gid), (180_006, 100, 101));
         assert_eq!(image.bindir, "/usr/lib/postgresql/bin");
-        assert_eq!(
-            (image.source, image.provenance),
-            (ImageSource::Host, Provenance::BuiltEarlier)
-        );
+        assert_eq!((image.source, image.provenance), (ImageSource::Host, Provenance::BuiltEarlier));
     }
 
     #[test]

@@ -35,11 +35,7 @@ impl ServerVersion {
             Some(minor) => minor.get(..digits(minor))?.parse().ok()?,
             None => 0,
         };
-        Some(ServerVersion {
-            text: text.to_owned(),
-            number: u32::from(major) * 10_000 + minor,
-            major,
-        })
+        Some(ServerVersion { text: text.to_owned(), number: u32::from(major) * 10_000 + minor, major })
     }
 
     /// The version alone: `18.6`, `19rc1`.
@@ -65,39 +61,24 @@ mod tests {
     #[test]
     fn versions_are_read_as_the_programs_print_them() {
         for (text, short, number, major) in [
-            (
-                "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n",
-                "15.18",
-                150_018,
-                15,
-            ),
+            ("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n", "15.18", 150_018, 15),
             ("postgres (PostgreSQL) 18.6", "18.6", 180_006, 18),
-            (
-                "postgres (PostgreSQL) 19rc1 (Debian 19~rc1-1)",
-                "19rc1",
-                190_000,
-                19,
-            ),
+            ("postgres (PostgreSQL) 19rc1 (Debian 19~rc1-1)", "19rc1", 190_000, 19),
             ("postgres (PostgreSQL) 19beta2", "19beta2", 190_000, 19),
             ("postgres (PostgreSQL) 20devel", "20devel", 200_000, 20),
             ("postgres (PostgreSQL) 17.2-patched", "17.2-patched", 170_002, 17),
         ] {
             let version = ServerVersion::parse(text);
-            let seen = version
-                .as_ref()
-                .map(|version| (version.short(), version.number, version.major));
+            let seen = version.as_ref().map(|version| (version.short(), version.number, version.major));
             assert_eq!(seen, Some((short, number, major)), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_version_is_none() {
-        for text in [
-            "",
-            "postgres: command not found",
-            "postgres (PostgreSQL) ",
-            "postgres (PostgreSQL) next",
-        ] {
+        for text in
+            ["", "postgres: command not found", "postgres (PostgreSQL) ", "postgres (PostgreSQL) next"]
+        {
             assert_eq!(ServerVersion::parse(text), None, "{text}");
         }
     }

@@ -23,19 +23,13 @@ impl Clock {
     /// A clock that starts now.
     #[must_use]
     pub fn start() -> Self {
-        Self {
-            start: Instant::now(),
-            wall: Wall::System,
-        }
+        Self { start: Instant::now(), wall: Wall::System }
     }
 
     /// A clock that starts now and whose wall clock never steps, for runs under virtual time.
     #[must_use]
     pub fn start_virtual(start_unix_s: f64) -> Self {
-        Self {
-            start: Instant::now(),
-            wall: Wall::Monotonic { start_unix_s },
-        }
+        Self { start: Instant::now(), wall: Wall::Monotonic { start_unix_s } }
     }
 
     /// The moment the clock started.

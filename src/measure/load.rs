@@ -35,24 +35,11 @@ impl Report {
         let mut parts = line.strip_prefix("progress: ")?.split(", ");
         let elapsed_s = parts.next()?.strip_suffix(" s")?.parse().ok()?;
         let tps = parts.next()?.strip_suffix(" tps")?.parse().ok()?;
-        let latency: f64 = parts
-            .next()?
-            .strip_prefix("lat ")?
-            .split(' ')
-            .next()?
-            .parse()
-            .ok()?;
-        let failed = parts
-            .find_map(|part| part.strip_suffix(" failed")?.parse().ok())
-            .unwrap_or(0.0);
+        let latency: f64 = parts.next()?.strip_prefix("lat ")?.split(' ').next()?.parse().ok()?;
+        let failed = parts.find_map(|part| part.strip_suffix(" failed")?.parse().ok()).unwrap_or(0.0);
         // With nothing completed pgbench prints NaN or 0.000, by version; neither is a latency.
         let latency_ms = (latency.is_finite() && tps > 0.0).then_some(latency);
-        Some(Self {
-            elapsed_s,
-            tps,
-            latency_ms,
-            failed,
-        })
+        Some(Self { elapsed_s, tps, latency_ms, failed })
     }
 }
 
@@ -134,12 +121,7 @@ impl LoadFeed {
         let seconds = elapsed_s - inbox.taken_until_s;
         inbox.taken_until_s = elapsed_s;
         let latency_ms = (count > 0.0).then(|| latency_sum / count);
-        (seconds > 0.0).then_some(Report {
-            elapsed_s,
-            tps: count / seconds,
-            latency_ms,
-            failed,
-        })
+        (seconds > 0.0).then_some(Report { elapsed_s, tps: count / seconds, latency_ms, failed })
     }
 }
 
@@ -154,10 +136,7 @@ impl LoadSource {
     /// The load on `node`, which is the primary.
     #[must_use]
     pub fn new(node: &str, feed: Arc<LoadFeed>) -> Self {
-        Self {
-            node: node.to_owned(),
-            feed,
-        }
+        Self { node: node.to_owned(), feed }
     }
 }
 
@@ -187,15 +166,10 @@ impl Source for LoadSource {
         };
         let mut cells = vec![
             (Column::new(&self.node, Metric::Tps), Cell::Number(report.tps)),
-            (
-                Column::new(&self.node, Metric::FailedTransactions),
-                Cell::Number(report.failed),
-            ),
+            (Column::new(&self.node, Metric::FailedTransactions), Cell::Number(report.failed)),
         ];
         cells.extend(
-            report
-                .latency_ms
-                .map(|ms| (Column::new(&self.node, Metric::LatencyMs), Cell::Number(ms))),
+            report.latency_ms.map(|ms| (Column::new(&self.node, Metric::LatencyMs), Cell::Number(ms))),
         );
         Ok(cells)
     }
@@ -213,37 +187,22 @@ mod tests {
     }
 
     fn cell(cells: &[(Column, Cell)], metric: &Metric) -> Option<f64> {
-        cells
-            .iter()
-            .find(|(column, _)| column.metric == *metric)
-            .and_then(|(_, cell)| cell.number())
+        cells.iter().find(|(column, _)| column.metric == *metric).and_then(|(_, cell)| cell.number())
     }
 
     #[test]
     fn progress_lines_of_every_shape_are_read_and_other_lines_are_not() {
         let report =
             Report::parse("progress: 3.0 s, 6.0 tps, lat 10.906 ms stddev 7.443, 2 failed, lag 0.156 ms");
-        assert_eq!(
-            report,
-            Some(Report {
-                elapsed_s: 3.0,
-                tps: 6.0,
-                latency_ms: Some(10.906),
-                failed: 2.0
-            })
-        );
+        assert_eq!(report, Some(Report { elapsed_s: 3.0, tps: 6.0, latency_ms: Some(10.906), failed: 2.0 }));
         let hung =
             Report::parse("progress: 9.0 s, 0.0 tps, lat NaN ms stddev NaN, 0 failed, lag NaN ms").unwrap();
         assert_eq!((hung.tps, hung.latency_ms), (0.0, None));
         let hung = Report::parse("progress: 9.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed").unwrap();
         assert_eq!((hung.tps, hung.latency_ms), (0.0, None));
-        for other in [
-            "pgbench (18.6)",
-            "progress: ",
-            "progress: x s, 1 tps, lat 1 ms",
-            "",
-            "progress: 1.0 s, 2.0 tps",
-        ] {
+        for other in
+            ["pgbench (18.6)", "progress: ", "progress: x s, 1 tps, lat 1 ms", "", "progress: 1.0 s, 2.0 tps"]
+        {
             assert_eq!(Report::parse(other), None, "{other}");
         }
     }
@@ -317,11 +276,7 @@ mod tests {
         let text = include_str!("../../tests/captures/outage-try.pgbench-progress.txt");
         let reports: Vec<Report> = text.lines().filter_map(Report::parse).collect();
         assert!(reports.len() > 2_400);
-        assert!(
-            reports
-                .windows(2)
-                .all(|pair| (pair[1].elapsed_s - pair[0].elapsed_s - 1.0).abs() < 0.2)
-        );
+        assert!(reports.windows(2).all(|pair| (pair[1].elapsed_s - pair[0].elapsed_s - 1.0).abs() < 0.2));
         assert!(reports.iter().filter(|report| report.tps == 0.0).count() > 2_300);
     }
 }

@@ -36,10 +36,7 @@ pub const TOTALS: [Metric; 6] = [
 /// # Errors
 /// When the line is not of the form above; a counter given as `-` is no error, its cells are left out.
 pub fn machine_cells(node: &str, answer: &str) -> Result<Vec<(Column, Cell)>, MachineParseError> {
-    let refuse = |what| MachineParseError {
-        answer: answer.to_owned(),
-        what,
-    };
+    let refuse = |what| MachineParseError { answer: answer.to_owned(), what };
     let (disk, cpu) = answer
         .trim()
         .strip_prefix("disk ")
@@ -52,19 +49,7 @@ pub fn machine_cells(node: &str, answer: &str) -> Result<Vec<(Column, Cell)>, Ma
             .map(|field| field.parse::<u64>().map(|count| count as f64))
             .collect::<Result<_, _>>()
             .map_err(|_| refuse("the disk's fields are not all whole numbers"))?;
-        let [
-            reads,
-            _,
-            read_sectors,
-            _,
-            writes,
-            _,
-            write_sectors,
-            _,
-            in_flight,
-            ..,
-        ] = fields[..]
-        else {
+        let [reads, _, read_sectors, _, writes, _, write_sectors, _, in_flight, ..] = fields[..] else {
             return Err(refuse("the disk has fewer than nine fields"));
         };
         totals.extend([
@@ -76,12 +61,8 @@ pub fn machine_cells(node: &str, answer: &str) -> Result<Vec<(Column, Cell)>, Ma
         ]);
     }
     if cpu != "-" {
-        let (usage, unit) = cpu
-            .split_once(' ')
-            .ok_or_else(|| refuse("the CPU time has no unit"))?;
-        let usage: u64 = usage
-            .parse()
-            .map_err(|_| refuse("the CPU time is not a whole number"))?;
+        let (usage, unit) = cpu.split_once(' ').ok_or_else(|| refuse("the CPU time has no unit"))?;
+        let usage: u64 = usage.parse().map_err(|_| refuse("the CPU time is not a whole number"))?;
         let per_second = match unit {
             "ns" => 1e9,
             "us" => 1e6,
@@ -89,10 +70,7 @@ pub fn machine_cells(node: &str, answer: &str) -> Result<Vec<(Column, Cell)>, Ma
         };
         totals.push((Metric::CpuSecondsTotal, usage as f64 / per_second));
     }
-    Ok(totals
-        .into_iter()
-        .map(|(metric, value)| (Column::new(node, metric), Cell::Number(value)))
-        .collect())
+    Ok(totals.into_iter().map(|(metric, value)| (Column::new(node, metric), Cell::Number(value))).collect())
 }
 
 #[cfg(test)]
@@ -101,10 +79,7 @@ mod tests {
     use super::*;
 
     fn number(cells: &[(Column, Cell)], metric: &Metric) -> Option<f64> {
-        cells
-            .iter()
-            .find(|(column, _)| column.metric == *metric)
-            .and_then(|(_, cell)| cell.number())
+        cells.iter().find(|(column, _)| column.metric == *metric).and_then(|(_, cell)| cell.number())
     }
 
     #[test]
@@ -112,19 +87,12 @@ mod tests {
         let answer = "disk 1279446 3 39939540 77 115102 9 2044 5 128 0 0 0 0 0 0 0 0 cpu 2500000000 ns";
         let cells = machine_cells("standby", answer).unwrap();
         assert_eq!(number(&cells, &Metric::ReadsTotal), Some(1_279_446.0));
-        assert_eq!(
-            number(&cells, &Metric::ReadBytesTotal),
-            Some(39_939_540.0 * 512.0)
-        );
+        assert_eq!(number(&cells, &Metric::ReadBytesTotal), Some(39_939_540.0 * 512.0));
         assert_eq!(number(&cells, &Metric::WritesTotal), Some(115_102.0));
         assert_eq!(number(&cells, &Metric::WriteBytesTotal), Some(2044.0 * 512.0));
         assert_eq!(number(&cells, &Metric::InFlight), Some(128.0));
         assert_eq!(number(&cells, &Metric::CpuSecondsTotal), Some(2.5));
-        assert!(
-            cells
-                .iter()
-                .all(|(column, _)| column.node == "standby" && TOTALS.contains(&column.metric))
-        );
+        assert!(cells.iter().all(|(column, _)| column.node == "standby" && TOTALS.contains(&column.metric)));
     }
 
     #[test]

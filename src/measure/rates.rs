@@ -25,10 +25,7 @@ impl Rates {
                 let seconds = at.saturating_duration_since(then).as_secs_f64();
                 let known = seconds > 0.0 && now >= before;
                 known.then(|| {
-                    (
-                        Column::new(&column.node, rate),
-                        Cell::Number((now - before) / seconds * scale),
-                    )
+                    (Column::new(&column.node, rate), Cell::Number((now - before) / seconds * scale))
                 })
             })
             .collect()
@@ -64,15 +61,9 @@ mod tests {
         let start = Instant::now();
         let mut rates = Rates::default();
         assert_eq!(rates.derive(start, &reads(1000.0)), []);
-        assert_eq!(
-            rates.derive(start + Duration::from_millis(1250), &reads(1250.0)),
-            iops(200.0)
-        );
+        assert_eq!(rates.derive(start + Duration::from_millis(1250), &reads(1250.0)), iops(200.0));
         // Two ticks without an answer: the rate is over all three.
-        assert_eq!(
-            rates.derive(start + Duration::from_millis(4250), &reads(1850.0)),
-            iops(200.0)
-        );
+        assert_eq!(rates.derive(start + Duration::from_millis(4250), &reads(1850.0)), iops(200.0));
     }
 
     #[test]
@@ -81,9 +72,6 @@ mod tests {
         let mut rates = Rates::default();
         rates.derive(start, &reads(1000.0));
         assert_eq!(rates.derive(start + Duration::from_secs(1), &reads(10.0)), []);
-        assert_eq!(
-            rates.derive(start + Duration::from_secs(2), &reads(30.0)),
-            iops(20.0)
-        );
+        assert_eq!(rates.derive(start + Duration::from_secs(2), &reads(30.0)), iops(20.0));
     }
 }

@@ -37,10 +37,7 @@ impl Worker {
                     continue;
                 }
                 match source.read().await {
-                    Ok(cells) => drop(answer.send(Reading {
-                        at: Instant::now(),
-                        cells,
-                    })),
+                    Ok(cells) => drop(answer.send(Reading { at: Instant::now(), cells })),
                     Err(error) => tracing::debug!("{}: {error:#}", source.name()),
                 }
             }
@@ -76,14 +73,7 @@ impl Sampler {
         let mut ticks = interval_at(clock.started() + TICK, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let workers = sources.into_iter().map(Worker::spawn).collect();
-        Self {
-            clock,
-            workers,
-            columns,
-            primary: primary.to_owned(),
-            rates: Rates::default(),
-            ticks,
-        }
+        Self { clock, workers, columns, primary: primary.to_owned(), rates: Rates::default(), ticks }
     }
 
     /// Every column a row can fill, in the order of the file.
@@ -100,13 +90,8 @@ impl Sampler {
         let (at, unix_s, phase) = (Instant::now(), self.clock.unix_s(), phase());
         let t_s = self.clock.t_s(at);
         let answers = join_all(self.workers.iter().map(|worker| worker.ask(at + PATIENCE))).await;
-        let mut row = Row {
-            tick: (t_s / TICK.as_secs_f64()).round() as u64,
-            t_s,
-            unix_s,
-            phase,
-            cells: [].into(),
-        };
+        let mut row =
+            Row { tick: (t_s / TICK.as_secs_f64()).round() as u64, t_s, unix_s, phase, cells: [].into() };
         for reading in answers.into_iter().flatten() {
             row.cells.extend(self.rates.derive(reading.at, &reading.cells));
             row.cells.extend(reading.cells);
@@ -127,10 +112,8 @@ impl Sampler {
             // does not yet count.
             .filter_map(|(column, cell)| Some((column.node.clone(), (end - cell.number()?).max(0.0))))
             .collect();
-        row.cells.extend(
-            lags.into_iter()
-                .map(|(node, lag)| (Column::new(&node, Metric::LagBytes), lag.into())),
-        );
+        row.cells
+            .extend(lags.into_iter().map(|(node, lag)| (Column::new(&node, Metric::LagBytes), lag.into())));
     }
 }
 
@@ -156,11 +139,7 @@ fn all_columns(mut columns: Vec<Column>) -> Vec<Column> {
     let rank = |metric: &Metric| Metric::FIXED.iter().position(|fixed| fixed == metric);
     columns.sort_by_key(|column| {
         let node = nodes.iter().position(|node| *node == column.node);
-        (
-            node,
-            rank(&column.metric).unwrap_or(Metric::FIXED.len()),
-            column.metric.name(),
-        )
+        (node, rank(&column.metric).unwrap_or(Metric::FIXED.len()), column.metric.name())
     });
     columns.dedup();
     columns
@@ -182,15 +161,9 @@ mod tests {
 
     impl Scripted {
         fn boxed(node: &str, metric: Metric, readings: &[(u64, Option<f64>)]) -> Box<dyn Source> {
-            let readings = readings
-                .iter()
-                .rev()
-                .map(|(ms, value)| (Duration::from_millis(*ms), *value))
-                .collect();
-            Box::new(Self {
-                column: Column::new(node, metric),
-                readings,
-            })
+            let readings =
+                readings.iter().rev().map(|(ms, value)| (Duration::from_millis(*ms), *value)).collect();
+            Box::new(Self { column: Column::new(node, metric), readings })
         }
     }
 
@@ -230,14 +203,8 @@ mod tests {
         let rows = rows(vec![slow, fast], 6).await;
         let ticks: Vec<u64> = rows.iter().map(|row| row.tick).collect();
         assert_eq!(ticks, [1, 2, 3, 4, 5, 6]);
-        assert!(
-            rows.iter()
-                .all(|row| row.number("primary", &Metric::Tps) == Some(5.0))
-        );
-        let replayed: Vec<_> = rows
-            .iter()
-            .map(|row| row.number("standby", &Metric::ReplayLsn))
-            .collect();
+        assert!(rows.iter().all(|row| row.number("primary", &Metric::Tps) == Some(5.0)));
+        let replayed: Vec<_> = rows.iter().map(|row| row.number("standby", &Metric::ReplayLsn)).collect();
         assert_eq!(replayed[..5], [Some(1.0), None, None, None, Some(3.0)]);
     }
 
@@ -264,27 +231,17 @@ mod tests {
     async fn an_hour_has_a_row_for_every_second() {
         let source = Scripted::boxed("standby", Metric::ReadsTotal, &[]);
         let rows = rows(vec![source], 3_600).await;
-        assert!(
-            rows.iter()
-                .zip(1..)
-                .all(|(row, tick)| row.tick == tick && row.t_s == tick as f64)
-        );
+        assert!(rows.iter().zip(1..).all(|(row, tick)| row.tick == tick && row.t_s == tick as f64));
     }
 
     #[tokio::test(start_paused = true)]
     async fn lag_is_the_distance_to_the_primarys_end_of_wal_and_empty_when_either_is_unknown() {
-        let primary = Scripted::boxed(
-            "primary",
-            Metric::WalLsn,
-            &[(0, Some(900.0)), (0, None), (0, Some(900.0))],
-        );
+        let primary =
+            Scripted::boxed("primary", Metric::WalLsn, &[(0, Some(900.0)), (0, None), (0, Some(900.0))]);
         let replayed = [(0, Some(300.0)), (0, Some(300.0)), (0, Some(950.0))];
         let standby = Scripted::boxed("standby", Metric::ReplayLsn, &replayed);
         let rows = rows(vec![primary, standby], 3).await;
-        let lags: Vec<_> = rows
-            .iter()
-            .map(|row| row.number("standby", &Metric::LagBytes))
-            .collect();
+        let lags: Vec<_> = rows.iter().map(|row| row.number("standby", &Metric::LagBytes)).collect();
         assert_eq!(lags, [Some(600.0), None, Some(0.0)]);
     }
 

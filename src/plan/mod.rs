@@ -53,11 +53,7 @@ impl Plan {
     pub fn of(request: &Request) -> Option<Self> {
         let profile = request.arms.first()?.profile.clone();
         let room = Room::of(&profile);
-        let arms = request
-            .arms
-            .iter()
-            .map(|arm| planned(&arm.name, &arm.profile))
-            .collect();
+        let arms = request.arms.iter().map(|arm| planned(&arm.name, &arm.profile)).collect();
         Some(Self {
             profile_name: request.profile_name.clone(),
             caps: request.caps,
@@ -82,11 +78,7 @@ fn planned(name: &str, profile: &Profile) -> PlannedArm {
         + profile.fault.after.as_secs_f64()
         + hang_s.unwrap_or(1.0)
         + profile.watch.tail.as_secs_f64();
-    PlannedArm {
-        name: name.to_owned(),
-        hang_s,
-        seconds,
-    }
+    PlannedArm { name: name.to_owned(), hang_s, seconds }
 }
 
 /// Reads for pages that replay overwrites whole, over the cap; none when the faulted standby does not prefetch.
@@ -96,11 +88,7 @@ fn predicted_hang_s(profile: &Profile) -> Option<f64> {
     if is("recovery_prefetch", "off") || is("maintenance_io_concurrency", "0") {
         return None;
     }
-    let machine = &profile
-        .standby
-        .iter()
-        .find(|standby| standby.name == profile.fault.node)?
-        .machine;
+    let machine = &profile.standby.iter().find(|standby| standby.name == profile.fault.node)?.machine;
     let pages = PAGES_PER_SCALE
         * f64::from(profile.workload.scale)
         * (profile.update.fraction * ROWS_PER_PAGE).min(1.0);
@@ -117,21 +105,13 @@ impl fmt::Display for Plan {
                 Caps::On => format!("{} read and {} write IOPS", machine.read_iops, machine.write_iops),
                 Caps::Off => "UNCAPPED".to_owned(),
             };
-            writeln!(
-                f,
-                "  {name:<12} {} CPUs, {} memory, {caps}",
-                machine.cpus, machine.memory
-            )
+            writeln!(f, "  {name:<12} {} CPUs, {} memory, {caps}", machine.cpus, machine.memory)
         };
         machine(f, crate::profile::PRIMARY, &profile.primary)?;
         for standby in &profile.standby {
             machine(f, &standby.name, &standby.machine)?;
         }
-        writeln!(
-            f,
-            "  synchronous_standby_names = '{}'",
-            profile.synchronous_standby_names()
-        )?;
+        writeln!(f, "  synchronous_standby_names = '{}'", profile.synchronous_standby_names())?;
         writeln!(f, "\nSteps")?;
         let load_s = FIXED_S + LOAD_S * f64::from(profile.workload.scale);
         for (step, what) in (1..).zip(self.steps(load_s)) {
@@ -139,11 +119,7 @@ impl fmt::Display for Plan {
         }
         writeln!(f, "\nDisk on the engine's host, at most")?;
         let bytes = |bytes: u64| human::bytes(bytes as f64);
-        writeln!(
-            f,
-            "  {:>9}  loaded database, kept in the cache",
-            bytes(room.golden)
-        )?;
+        writeln!(f, "  {:>9}  loaded database, kept in the cache", bytes(room.golden))?;
         let nodes = 1 + profile.standby.len() as u64;
         writeln!(
             f,
@@ -157,12 +133,7 @@ impl fmt::Display for Plan {
                 Some(hang_s) => format!("a hang of about {}", human::seconds(hang_s)),
                 None => "no hang".to_owned(),
             };
-            writeln!(
-                f,
-                "  {:<12} about {}, with {hang}",
-                arm.name,
-                human::seconds(arm.seconds)
-            )?;
+            writeln!(f, "  {:<12} about {}, with {hang}", arm.name, human::seconds(arm.seconds))?;
         }
         let total: f64 = self.arms.iter().map(|arm| arm.seconds).sum();
         write!(
@@ -220,10 +191,7 @@ impl Plan {
                 seconds(profile.watch.deadline),
                 seconds(profile.watch.tail)
             ),
-            format!(
-                "  {kept}; judge and draw, in {}/{}/",
-                self.results, self.profile_name
-            ),
+            format!("  {kept}; judge and draw, in {}/{}/", self.results, self.profile_name),
         ]
     }
 }
@@ -264,17 +232,11 @@ mod tests {
         let small = ["workload.scale=20", "standby.read_iops=200"];
         assert!((hang_s("quick", &small).unwrap() / 184.0 - 1.0).abs() < 0.05);
         assert_eq!(hang_s("quick", &["postgres.standby.recovery_prefetch=off"]), None);
-        assert_eq!(
-            hang_s("quick", &["postgres.standby.maintenance_io_concurrency=0"]),
-            None
-        );
+        assert_eq!(hang_s("quick", &["postgres.standby.maintenance_io_concurrency=0"]), None);
     }
 
     #[test]
     fn an_uncapped_plan_says_so() {
-        assert_eq!(
-            plan("smoke", Caps::Off).to_string().matches("UNCAPPED").count(),
-            2
-        );
+        assert_eq!(plan("smoke", Caps::Off).to_string().matches("UNCAPPED").count(), 2);
     }
 }

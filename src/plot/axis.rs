@@ -38,11 +38,7 @@ impl ValueAxis {
     #[must_use]
     pub fn counts(highest: f64) -> Self {
         let highest = positive(highest);
-        let (unit, size) = if highest >= 1e6 {
-            ("millions", 1e6)
-        } else {
-            ("", 1.0)
-        };
+        let (unit, size) = if highest >= 1e6 { ("millions", 1e6) } else { ("", 1.0) };
         Self::new(highest, unit, size)
     }
 
@@ -50,10 +46,7 @@ impl ValueAxis {
     #[must_use]
     pub fn bytes(highest: f64) -> Self {
         let highest = positive(highest);
-        let (unit, size) = BYTES
-            .into_iter()
-            .find(|(_, size)| highest >= *size)
-            .unwrap_or(("bytes", 1.0));
+        let (unit, size) = BYTES.into_iter().find(|(_, size)| highest >= *size).unwrap_or(("bytes", 1.0));
         Self::new(highest, unit, size)
     }
 
@@ -63,10 +56,7 @@ impl ValueAxis {
         let count = (top / step).floor() as u32;
         let ticks = (0..=count)
             .map(|tick| f64::from(tick) * step)
-            .map(|at| Tick {
-                at,
-                label: label(at / size),
-            })
+            .map(|at| Tick { at, label: label(at / size) })
             .collect();
         Self { top, ticks, unit }
     }
@@ -74,11 +64,7 @@ impl ValueAxis {
 
 /// An axis needs a length.
 fn positive(highest: f64) -> f64 {
-    if highest.is_finite() {
-        highest.max(1.0)
-    } else {
-        1.0
-    }
+    if highest.is_finite() { highest.max(1.0) } else { 1.0 }
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is not below `least`.
@@ -126,15 +112,9 @@ mod tests {
     fn counts_have_few_round_ticks_from_zero() {
         assert_eq!(labels(&ValueAxis::counts(500.0)), ["0", "200", "400", "600"]);
         assert_eq!(labels(&ValueAxis::counts(20.0)), ["0", "10", "20"]);
-        assert_eq!(
-            labels(&ValueAxis::counts(60_000.0)),
-            ["0", "20,000", "40,000", "60,000"]
-        );
+        assert_eq!(labels(&ValueAxis::counts(60_000.0)), ["0", "20,000", "40,000", "60,000"]);
         let millions = ValueAxis::counts(2_400_000.0);
-        assert_eq!(
-            (labels(&millions), millions.unit),
-            (vec!["0", "1", "2"], "millions")
-        );
+        assert_eq!((labels(&millions), millions.unit), (vec!["0", "1", "2"], "millions"));
     }
 
     #[test]

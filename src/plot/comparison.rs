@@ -17,20 +17,13 @@ use crate::store::{Metric, NodeInfo};
 /// The scene of several arms. An arm without a fault begins at its start.
 #[must_use]
 pub fn scene(arms: &[Recorded<'_>]) -> Scene {
-    let (from, to) = arms
-        .iter()
-        .map(marks::extent)
-        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-        .unwrap_or((0.0, 0.0));
+    let (from, to) =
+        arms.iter().map(marks::extent).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0.0, 0.0));
     let broken = arms.iter().any(|arm| marks::origin(arm).0 == Origin::Fault);
     let time = TimeAxis::new(from, to, if broken { Origin::Fault } else { Origin::Start });
     let rows = arms.iter().map(|arm| arm.timeline.rows.len()).max().unwrap_or(0);
     let bucket = bucket(&time, rows);
-    let fault = Mark {
-        at: 0.0,
-        label: "fault".to_owned(),
-        stroke: Stroke::Solid,
-    };
+    let fault = Mark { at: 0.0, label: "fault".to_owned(), stroke: Stroke::Solid };
     Scene {
         title: title(arms),
         subtitles: subtitles(arms),
@@ -39,17 +32,8 @@ pub fn scene(arms: &[Recorded<'_>]) -> Scene {
         phases: Vec::new(),
         marks: broken.then_some(fault).into_iter().collect(),
         hang: None,
-        panels: vec![
-            tps(arms, bucket),
-            reads(arms, bucket),
-            lag(arms, bucket),
-            prefetched(arms, bucket),
-        ],
-        footer: arms
-            .iter()
-            .map(|arm| origin_line(arm.run))
-            .chain([reading_line(bucket)])
-            .collect(),
+        panels: vec![tps(arms, bucket), reads(arms, bucket), lag(arms, bucket), prefetched(arms, bucket)],
+        footer: arms.iter().map(|arm| origin_line(arm.run)).chain([reading_line(bucket)]).collect(),
     }
 }
 
@@ -58,24 +42,14 @@ fn title(arms: &[Recorded<'_>]) -> String {
     profiles.dedup();
     let mut names: Vec<_> = arms.iter().map(|arm| arm.run.arm.as_str()).collect();
     names.dedup();
-    format!(
-        "{}: recovery_prefetch {} compared",
-        profiles.join(" and "),
-        names.join(" and ")
-    )
+    format!("{}: recovery_prefetch {} compared", profiles.join(" and "), names.join(" and "))
 }
 
 /// What the arms share, or one line each where they differ.
 fn subtitles(arms: &[Recorded<'_>]) -> Vec<Words> {
     let mut lines: Vec<_> = arms.iter().map(|arm| setup(arm.run)).collect();
     lines.dedup();
-    lines
-        .into_iter()
-        .map(|text| Words {
-            text,
-            ink: Ink::Muted,
-        })
-        .collect()
+    lines.into_iter().map(|text| Words { text, ink: Ink::Muted }).collect()
 }
 
 fn legend((place, arm): (usize, &Recorded<'_>)) -> Words {
@@ -89,25 +63,15 @@ fn legend((place, arm): (usize, &Recorded<'_>)) -> Words {
     if marks::origin(arm).0 == Origin::Start {
         text = format!("{text} (no fault: from its start)");
     }
-    Words {
-        text,
-        ink: Ink::Arm(place),
-    }
+    Words { text, ink: Ink::Arm(place) }
 }
 
 fn tps(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
-    let raw: Vec<_> = arms
-        .iter()
-        .map(|arm| series(arm, arm.run.primary(), &Metric::Tps))
-        .collect();
+    let raw: Vec<_> = arms.iter().map(|arm| series(arm, arm.run.primary(), &Metric::Tps)).collect();
     let mut rates: Vec<_> = arms.iter().map(|arm| arm.run.profile.workload.rate_tps).collect();
     rates.dedup();
     let rate = rates.iter().copied().fold(0.0, f64::max);
-    let axis = clipped_axis(
-        &raw.iter().collect::<Vec<_>>(),
-        rate * TPS_CEILING,
-        rate * TPS_CEILING,
-    );
+    let axis = clipped_axis(&raw.iter().collect::<Vec<_>>(), rate * TPS_CEILING, rate * TPS_CEILING);
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
         bursts: bursts_of_arms(arms, &raw, axis.top, &catch_up),
@@ -126,11 +90,8 @@ fn tps(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
 
 fn reads(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     let raw = per_standby(arms, &Metric::ReadIops);
-    let mut caps: Vec<_> = arms
-        .iter()
-        .filter_map(|arm| broken_standby(arm)?.read_iops_cap)
-        .map(|cap| cap as f64)
-        .collect();
+    let mut caps: Vec<_> =
+        arms.iter().filter_map(|arm| broken_standby(arm)?.read_iops_cap).map(|cap| cap as f64).collect();
     caps.sort_by(f64::total_cmp);
     caps.dedup();
     let all = raw.iter().collect::<Vec<_>>();
@@ -156,38 +117,20 @@ fn bursts_of_arms(
     words: &dyn Fn(f64) -> String,
 ) -> Vec<Burst> {
     let arms = arms.iter().zip(raw).enumerate();
-    arms.flat_map(|(place, (arm, raw))| bursts(arm, raw, top, Ink::Arm(place), words))
-        .collect()
+    arms.flat_map(|(place, (arm, raw))| bursts(arm, raw, top, Ink::Arm(place), words)).collect()
 }
 
 fn lag(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     let raw = per_standby(arms, &Metric::LagBytes);
     let axis = ValueAxis::bytes(highest(&raw.iter().collect::<Vec<_>>()));
-    plain(
-        format!("Standby: WAL of the primary not replayed, {}", axis.unit),
-        axis,
-        raw,
-        bucket,
-    )
+    plain(format!("Standby: WAL of the primary not replayed, {}", axis.unit), axis, raw, bucket)
 }
 
 fn prefetched(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
-    let raw: Vec<_> = per_standby(arms, &Metric::prefetched())
-        .into_iter()
-        .map(Series::since_first)
-        .collect();
+    let raw: Vec<_> = per_standby(arms, &Metric::prefetched()).into_iter().map(Series::since_first).collect();
     let axis = ValueAxis::counts(highest(&raw.iter().collect::<Vec<_>>()));
-    let unit = if axis.unit.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", axis.unit)
-    };
-    plain(
-        format!("Standby: blocks prefetched since the start{unit}"),
-        axis,
-        raw,
-        bucket,
-    )
+    let unit = if axis.unit.is_empty() { String::new() } else { format!(", {}", axis.unit) };
+    plain(format!("Standby: blocks prefetched since the start{unit}"), axis, raw, bucket)
 }
 
 fn plain(title: String, axis: ValueAxis, raw: Vec<Series>, bucket: Option<f64>) -> Panel {
@@ -205,11 +148,7 @@ fn plain(title: String, axis: ValueAxis, raw: Vec<Series>, bucket: Option<f64>) 
 /// A metric of the standby each arm breaks; empty for an arm without standbys.
 fn per_standby(arms: &[Recorded<'_>], metric: &Metric) -> Vec<Series> {
     arms.iter()
-        .map(|arm| {
-            broken_standby(arm)
-                .map(|node| series(arm, &node.name, metric))
-                .unwrap_or_default()
-        })
+        .map(|arm| broken_standby(arm).map(|node| series(arm, &node.name, metric)).unwrap_or_default())
         .collect()
 }
 

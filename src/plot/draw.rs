@@ -41,9 +41,7 @@ fn header(picture: &mut Picture, scene: &Scene) -> Result<(), PlotError> {
     let strip = if scene.phases.is_empty() { 0.0 } else { STRIP };
     let height = words_end + rows as f64 * LINE + strip + 8.0;
     picture.band(height.ceil() as u32, |pen| {
-        let size = pen
-            .fonts()
-            .fitting(&scene.title, Weight::Bold, ROOM, TITLE, HEADING);
+        let size = pen.fonts().fitting(&scene.title, Weight::Bold, ROOM, TITLE, HEADING);
         title(pen, &scene.title, size)?;
         let mut y = 62.0 + LINE / 2.0 - 4.0;
         for words in &scene.subtitles {
@@ -57,14 +55,7 @@ fn header(picture: &mut Picture, scene: &Scene) -> Result<(), PlotError> {
         }
         let place = Place::new(&scene.time, words_end, height);
         for (row, mark, side) in &marks {
-            mark_label(
-                pen,
-                &place,
-                mark,
-                words_end + (*row as f64 + 0.5) * LINE,
-                *side,
-                height,
-            )?;
+            mark_label(pen, &place, mark, words_end + (*row as f64 + 0.5) * LINE, *side, height)?;
         }
         phase_strip(pen, &place, &scene.phases, height - strip)
     })
@@ -72,29 +63,15 @@ fn header(picture: &mut Picture, scene: &Scene) -> Result<(), PlotError> {
 
 fn title(pen: &Pen<'_>, text: &str, size: f64) -> Result<(), PlotError> {
     let text = pen.fonts().shortened(text, size, Weight::Bold, ROOM);
-    let how = Type {
-        size,
-        weight: Weight::Bold,
-        side: Side::Right,
-        ink: Ink::Text,
-    };
+    let how = Type { size, weight: Weight::Bold, side: Side::Right, ink: Ink::Text };
     pen.write(&text, (MARGIN, 36.0), how).map(|_| ())
 }
 
 fn subtitle(pen: &Pen<'_>, words: &Words, y: f64) -> Result<(), PlotError> {
-    let weight = if words.ink == Ink::Alarm {
-        Weight::Bold
-    } else {
-        Weight::Regular
-    };
+    let weight = if words.ink == Ink::Alarm { Weight::Bold } else { Weight::Regular };
     let size = pen.fonts().fitting(&words.text, weight, ROOM, HEADING, LABEL);
     let text = pen.fonts().shortened(&words.text, size, weight, ROOM);
-    let how = Type {
-        size,
-        weight,
-        side: Side::Right,
-        ink: words.ink,
-    };
+    let how = Type { size, weight, side: Side::Right, ink: words.ink };
     pen.write(&text, (MARGIN, y), how).map(|_| ())
 }
 
@@ -102,12 +79,7 @@ fn line_of_words(pen: &Pen<'_>, text: &str, x: f64, y: f64, ink: Ink) -> Result<
     let room = WIDTH as f64 - MARGIN - x;
     let size = pen.fonts().fitting(text, Weight::Regular, room, HEADING, FOOTER);
     let text = pen.fonts().shortened(text, size, Weight::Regular, room);
-    let how = Type {
-        size,
-        weight: Weight::Regular,
-        side: Side::Right,
-        ink,
-    };
+    let how = Type { size, weight: Weight::Regular, side: Side::Right, ink };
     pen.write(&text, (x, y), how).map(|_| ())
 }
 
@@ -119,16 +91,8 @@ fn marks_in_rows<'a>(fonts: &Fonts, scene: &'a Scene) -> Vec<(usize, &'a Mark, S
     for mark in &scene.marks {
         let x = place.x(mark.at);
         let width = fonts.width(&mark.label, LABEL, Weight::Regular) + 12.0;
-        let side = if x + width <= RIGHT + 20.0 {
-            Side::Right
-        } else {
-            Side::Left
-        };
-        let (left, right) = if side == Side::Right {
-            (x, x + width)
-        } else {
-            (x - width, x)
-        };
+        let side = if x + width <= RIGHT + 20.0 { Side::Right } else { Side::Left };
+        let (left, right) = if side == Side::Right { (x, x + width) } else { (x - width, x) };
         let free = |row: &usize| placed.iter().all(|(r, l, t)| r != row || right < *l || left > *t);
         let row = (0..).find(free).unwrap_or(0);
         placed.push((row, left - 8.0, right + 8.0));
@@ -177,8 +141,7 @@ fn time_axis(picture: &mut Picture, time: &TimeAxis) -> Result<(), PlotError> {
             let x = place.x(tick.at);
             pen.write(&tick.label, (x, 10.0), how)?;
         }
-        pen.write(&time.title, ((LEFT + RIGHT) / 2.0, 40.0), how)
-            .map(|_| ())
+        pen.write(&time.title, ((LEFT + RIGHT) / 2.0, 40.0), how).map(|_| ())
     })
 }
 
@@ -187,12 +150,7 @@ fn footer(picture: &mut Picture, lines: &[String]) -> Result<(), PlotError> {
     picture.band((lines.len() as f64 * step + 14.0) as u32, |pen| {
         for (number, line) in lines.iter().enumerate() {
             let text = pen.fonts().shortened(line, FOOTER, Weight::Regular, ROOM);
-            let how = Type {
-                size: FOOTER,
-                weight: Weight::Regular,
-                side: Side::Right,
-                ink: Ink::Muted,
-            };
+            let how = Type { size: FOOTER, weight: Weight::Regular, side: Side::Right, ink: Ink::Muted };
             pen.write(&text, (MARGIN, (number as f64 + 0.5) * step), how)?;
         }
         Ok(())

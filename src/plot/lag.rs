@@ -13,10 +13,7 @@ use crate::store::{Metric, NodeInfo};
 
 /// WAL of the primary that each standby has not replayed.
 pub fn panel(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) -> Panel {
-    let lags: Vec<_> = standbys
-        .iter()
-        .map(|node| series(run, &node.name, &Metric::LagBytes))
-        .collect();
+    let lags: Vec<_> = standbys.iter().map(|node| series(run, &node.name, &Metric::LagBytes)).collect();
     let note = lag_at_fault(run);
     let top = highest(&lags.iter().collect::<Vec<_>>()).max(note.as_ref().map_or(0.0, |note| note.value));
     let axis = ValueAxis::bytes(top);
@@ -28,12 +25,7 @@ pub fn panel(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) ->
                 .zip(lags)
                 .enumerate()
                 .map(|(place, (node, lag))| {
-                    (
-                        node.name.clone(),
-                        Ink::Standby(place),
-                        Shape::Line,
-                        lag.thinned(bucket),
-                    )
+                    (node.name.clone(), Ink::Standby(place), Shape::Line, lag.thinned(bucket))
                 })
                 .collect(),
         ),
@@ -64,18 +56,10 @@ fn lag_of_one(run: &Recorded<'_>, node: &NodeInfo, lag: &Series, bucket: Option<
     let Some(received) = received(run, node).filter(|received| tells_apart(lag, received)) else {
         return alone(Ink::Standby(0), Shape::Area, lag.clone().thinned(bucket));
     };
-    let received = (
-        "received, not replayed".to_owned(),
-        Ink::Standby(0),
-        Shape::Area,
-        received.thinned(bucket),
-    );
-    let all = (
-        "all that is not replayed".to_owned(),
-        Ink::Standby(0),
-        Shape::Line,
-        lag.clone().thinned(bucket),
-    );
+    let received =
+        ("received, not replayed".to_owned(), Ink::Standby(0), Shape::Area, received.thinned(bucket));
+    let all =
+        ("all that is not replayed".to_owned(), Ink::Standby(0), Shape::Line, lag.clone().thinned(bucket));
     drawn(vec![received, all])
 }
 
@@ -92,17 +76,11 @@ fn received(run: &Recorded<'_>, node: &NodeInfo) -> Option<Series> {
 /// Is what was received ever less than the lag by enough to be seen.
 fn tells_apart(lag: &Series, received: &Series) -> bool {
     let top = lag.highest().unwrap_or(0.0);
-    let of = |series: &Series| {
-        series
-            .samples()
-            .map(|sample| (sample.to, sample.mean))
-            .collect::<Vec<_>>()
-    };
+    let of = |series: &Series| series.samples().map(|sample| (sample.to, sample.mean)).collect::<Vec<_>>();
     let received = of(received);
     let mut rest = received.iter().peekable();
     of(lag).iter().any(|(at, lag)| {
         while rest.next_if(|(t, _)| t < at).is_some() {}
-        rest.peek()
-            .is_some_and(|(t, received)| t == at && lag - received > top * 0.03)
+        rest.peek().is_some_and(|(t, received)| t == at && lag - received > top * 0.03)
     })
 }

@@ -18,9 +18,7 @@ pub fn origin(run: &Recorded<'_>) -> (Origin, f64) {
 }
 
 fn fault(events: &[Event]) -> Option<&Event> {
-    events
-        .iter()
-        .find(|event| event.kind == EventKind::Fault && event.t_s.is_finite())
+    events.iter().find(|event| event.kind == EventKind::Fault && event.t_s.is_finite())
 }
 
 /// The first and the last moment of the run, seconds from the origin.
@@ -51,13 +49,7 @@ pub fn phases(run: &Recorded<'_>) -> Vec<PhaseSpan> {
         .collect();
     let ends = starts.iter().skip(1).map(|(_, from)| *from).chain([end]);
     let spans = starts.iter().zip(ends);
-    spans
-        .map(|((phase, from), to)| PhaseSpan {
-            name: phase.name(),
-            from: *from,
-            to,
-        })
-        .collect()
+    spans.map(|((phase, from), to)| PhaseSpan { name: phase.name(), from: *from, to }).collect()
 }
 
 /// The hang: its begin and its end (or the end of what was seen of it), seconds from the origin.
@@ -72,12 +64,7 @@ pub fn hang(run: &Recorded<'_>) -> Option<(f64, f64)> {
 #[must_use]
 pub fn hang_span(run: &Recorded<'_>, ink: Ink) -> Option<Span> {
     let (from, to) = hang(run)?;
-    Some(Span {
-        from,
-        to,
-        label: hang_words(run)?,
-        ink,
-    })
+    Some(Span { from, to, label: hang_words(run)?, ink })
 }
 
 /// `no commit for 82 s`; of a hang the run did not see the end of, at least how long it was
@@ -111,11 +98,7 @@ pub fn marks(run: &Recorded<'_>) -> Vec<Mark> {
     let mut marks = Vec::new();
     if let Some(fault) = fault(run.events) {
         let label = format!("fault: {} {}", fault_words(run), clock(fault.unix_s));
-        marks.push(Mark {
-            at: 0.0,
-            label: label.trim_end().to_owned(),
-            stroke: Stroke::Solid,
-        });
+        marks.push(Mark { at: 0.0, label: label.trim_end().to_owned(), stroke: Stroke::Solid });
         let back = |kind| returned(run, kind, fault);
         marks.extend(back(EventKind::CommitsAgain).map(|event| mark(event, "commits again", Stroke::Dashed)));
         marks.extend(
@@ -146,10 +129,7 @@ fn returned<'a>(run: &Recorded<'a>, kind: EventKind, fault: &Event) -> Option<&'
         (EventKind::StreamingAgain, Some(node), Some(broken)) => node == broken,
         _ => true,
     };
-    run.events
-        .iter()
-        .filter(|event| event.kind == kind && event.t_s >= end)
-        .find(here)
+    run.events.iter().filter(|event| event.kind == kind && event.t_s >= end).find(here)
 }
 
 fn fault_words(run: &Recorded<'_>) -> &'static str {

@@ -39,12 +39,7 @@ pub struct Place {
 impl Place {
     /// The place between `top` and `bottom` of a band.
     pub fn new(time: &TimeAxis, top: f64, bottom: f64) -> Self {
-        Self {
-            from: time.from,
-            span: time.span(),
-            top,
-            bottom,
-        }
+        Self { from: time.from, span: time.span(), top, bottom }
     }
 
     /// The pixel of a moment.
@@ -66,11 +61,7 @@ impl Place {
 pub fn panel(picture: &mut Picture, scene: &Scene, panel: &Panel) -> Result<(), PlotError> {
     let legend = legend_width(picture.fonts(), panel);
     let title = picture.fonts().width(&panel.title, HEADING, Weight::Bold);
-    let lines = if LEFT + title + ENTRY_GAP + legend <= RIGHT {
-        1.0
-    } else {
-        2.0
-    };
+    let lines = if LEFT + title + ENTRY_GAP + legend <= RIGHT { 1.0 } else { 2.0 };
     let top = lines * LINE + 4.0;
     let height = top + PLOT_HEIGHT + BELOW;
     picture.band(height.ceil() as u32, |pen| {
@@ -105,10 +96,7 @@ fn draw_values(pen: &Pen<'_>, place: &Place, panel: &Panel) -> Result<(), PlotEr
 
 fn legend_width(fonts: &Fonts, panel: &Panel) -> f64 {
     let curves = panel.curves.iter().filter_map(|curve| curve.label.as_ref());
-    let levels = panel
-        .levels
-        .iter()
-        .filter(|level| level.told == Told::InTheLegend);
+    let levels = panel.levels.iter().filter(|level| level.told == Told::InTheLegend);
     let entries: Vec<f64> = curves
         .chain(levels.map(|level| &level.label))
         .map(|label| SWATCH.0 + SWATCH.1 + fonts.width(label, LABEL, Weight::Regular))
@@ -119,19 +107,11 @@ fn legend_width(fonts: &Fonts, panel: &Panel) -> f64 {
 fn draw_legend(pen: &Pen<'_>, panel: &Panel, (mut x, y): (f64, f64)) -> Result<(), PlotError> {
     for curve in &panel.curves {
         let Some(label) = &curve.label else { continue };
-        let (thick, opacity) = if curve.shape == Shape::Area {
-            (8.0, 0.4)
-        } else {
-            (2.5, 1.0)
-        };
+        let (thick, opacity) = if curve.shape == Shape::Area { (8.0, 0.4) } else { (2.5, 1.0) };
         pen.fill((x, y - thick), (x + SWATCH.0, y + thick), curve.ink, opacity)?;
         x = legend_words(pen, label, x, y)?;
     }
-    for level in panel
-        .levels
-        .iter()
-        .filter(|level| level.told == Told::InTheLegend)
-    {
+    for level in panel.levels.iter().filter(|level| level.told == Told::InTheLegend) {
         pen.line((x, y), (x + SWATCH.0, y), 2.0, level.ink, Stroke::Dashed)?;
         x = legend_words(pen, &level.label, x, y)?;
     }
@@ -148,13 +128,7 @@ fn legend_words(pen: &Pen<'_>, label: &str, x: f64, y: f64) -> Result<f64, PlotE
 /// Every second phase, and over it the hang.
 fn ground(pen: &Pen<'_>, place: &Place, scene: &Scene) -> Result<(), PlotError> {
     let shade = |from, to, ink| pen.fill((place.x(from), place.top), (place.x(to), place.bottom), ink, 1.0);
-    for phase in scene
-        .phases
-        .iter()
-        .skip(1)
-        .step_by(2)
-        .filter(|phase| phase.to > phase.from)
-    {
+    for phase in scene.phases.iter().skip(1).step_by(2).filter(|phase| phase.to > phase.from) {
         shade(phase.from, phase.to, Ink::Shade)?;
     }
     scene.hang.map_or(Ok(()), |(from, to)| shade(from, to, Ink::Hang))
@@ -164,13 +138,7 @@ fn grid(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Result<()
     for tick in &scene.time.ticks {
         let x = place.x(tick.at);
         pen.line((x, place.top), (x, place.bottom), 1.0, Ink::Grid, Stroke::Solid)?;
-        pen.line(
-            (x, place.bottom),
-            (x, place.bottom + TICK),
-            2.0,
-            Ink::Muted,
-            Stroke::Solid,
-        )?;
+        pen.line((x, place.bottom), (x, place.bottom + TICK), 2.0, Ink::Muted, Stroke::Solid)?;
     }
     let how = Type::label(Side::Left, Ink::Text);
     for tick in &panel.axis.ticks {
@@ -195,21 +163,12 @@ fn frame(pen: &Pen<'_>, place: &Place) -> Result<(), PlotError> {
 fn draw_curve(pen: &Pen<'_>, place: &Place, curve: &Curve, highest: f64) -> Result<(), PlotError> {
     for run in &curve.series.runs {
         let y = |value| place.y(value, highest);
-        for sample in run
-            .iter()
-            .filter(|sample| curve.shape == Shape::Steps && sample.high > sample.low)
-        {
-            let (from, to) = (
-                (place.x(sample.from), y(sample.high)),
-                (place.x(sample.to), y(sample.low)),
-            );
+        for sample in run.iter().filter(|sample| curve.shape == Shape::Steps && sample.high > sample.low) {
+            let (from, to) = ((place.x(sample.from), y(sample.high)), (place.x(sample.to), y(sample.low)));
             pen.fill(from, to, curve.ink, 0.25)?;
         }
         let points = joined(run, curve.shape);
-        let points: Vec<_> = points
-            .into_iter()
-            .map(|(t, value)| (place.x(t), y(value)))
-            .collect();
+        let points: Vec<_> = points.into_iter().map(|(t, value)| (place.x(t), y(value))).collect();
         if curve.shape == Shape::Area {
             pen.area(&points, place.bottom, curve.ink, 0.25)?;
         }
@@ -226,10 +185,9 @@ fn draw_curve(pen: &Pen<'_>, place: &Place, curve: &Curve, highest: f64) -> Resu
 /// The corners of a run's line.
 fn joined(run: &[Sample], shape: Shape) -> Vec<(f64, f64)> {
     match shape {
-        Shape::Steps => run
-            .iter()
-            .flat_map(|sample| [(sample.from, sample.mean), (sample.to, sample.mean)])
-            .collect(),
+        Shape::Steps => {
+            run.iter().flat_map(|sample| [(sample.from, sample.mean), (sample.to, sample.mean)]).collect()
+        }
         Shape::Line | Shape::Area => run.iter().map(|sample| (sample.to, sample.mean)).collect(),
     }
 }

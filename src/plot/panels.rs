@@ -22,12 +22,7 @@ const BURST_APART: f64 = 0.04;
 pub fn of_run(run: &Recorded<'_>, bucket: Option<f64>) -> Vec<Panel> {
     let mut panels = vec![tps(run, bucket)];
     let standbys: Vec<_> = run.run.standbys().collect();
-    panels.extend(
-        standbys
-            .iter()
-            .enumerate()
-            .map(|(place, node)| reads(run, node, place, bucket)),
-    );
+    panels.extend(standbys.iter().enumerate().map(|(place, node)| reads(run, node, place, bucket)));
     panels.push(lag::panel(run, &standbys, bucket));
     panels.extend(
         faulted(&standbys, &run.run.profile.fault.node).map(|(place, node)| totals(run, node, place, bucket)),
@@ -74,12 +69,7 @@ pub fn peak(peak: f64) -> String {
 
 /// The rate pgbench is told to keep.
 pub fn offered(rate: f64) -> Level {
-    Level {
-        at: rate,
-        label: format!("offered {rate}/s"),
-        ink: Ink::Muted,
-        told: Told::InTheLegend,
-    }
+    Level { at: rate, label: format!("offered {rate}/s"), ink: Ink::Muted, told: Told::InTheLegend }
 }
 
 fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
@@ -92,16 +82,11 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
         None => ValueAxis::counts(highest(&[&standby, &beside])),
     };
     let mut levels: Vec<_> = cap.map(|cap| cap_level(cap, "cap")).into_iter().collect();
-    let primary_cap = primary
-        .and_then(|primary| primary.read_iops_cap)
-        .map(|cap| cap as f64);
+    let primary_cap = primary.and_then(|primary| primary.read_iops_cap).map(|cap| cap as f64);
     levels.extend(
         primary_cap
             .filter(|other| Some(*other) != cap && *other < axis.top)
-            .map(|other| Level {
-                ink: Ink::Primary,
-                ..cap_level(other, "primary's cap")
-            }),
+            .map(|other| Level { ink: Ink::Primary, ..cap_level(other, "primary's cap") }),
     );
     let mut bursts_here = Vec::new();
     for (series, ink) in [(&standby, Ink::Standby(place)), (&beside, Ink::Primary)] {
@@ -115,54 +100,29 @@ fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>)
         notes: Vec::new(),
         spans: Vec::new(),
         curves: drawn(vec![
-            (
-                run.run.primary().to_owned(),
-                Ink::Primary,
-                Shape::Steps,
-                beside.thinned(bucket),
-            ),
-            (
-                node.name.clone(),
-                Ink::Standby(place),
-                Shape::Steps,
-                standby.thinned(bucket),
-            ),
+            (run.run.primary().to_owned(), Ink::Primary, Shape::Steps, beside.thinned(bucket)),
+            (node.name.clone(), Ink::Standby(place), Shape::Steps, standby.thinned(bucket)),
         ]),
     }
 }
 
 /// A cap as a line with its value.
 pub fn cap_level(cap: f64, name: &str) -> Level {
-    Level {
-        at: cap,
-        label: format!("{name} {}/s", thousands(cap)),
-        ink: Ink::Text,
-        told: Told::AtTheLine,
-    }
+    Level { at: cap, label: format!("{name} {}/s", thousands(cap)), ink: Ink::Text, told: Told::AtTheLine }
 }
 
 fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {
     let counters = [
         ("blocks prefetched", Ink::Prefetched, Metric::prefetched()),
         ("disk reads", Ink::Standby(place), Metric::ReadsTotal),
-        (
-            "the startup process's own reads",
-            Ink::StartupReads,
-            Metric::StartupReadsTotal,
-        ),
+        ("the startup process's own reads", Ink::StartupReads, Metric::StartupReadsTotal),
     ];
     let counters: Vec<_> = counters
         .into_iter()
         .map(|(name, ink, metric)| (name, ink, series(run, &node.name, &metric).since_first()))
         .collect();
-    let axis = ValueAxis::counts(highest(
-        &counters.iter().map(|(_, _, series)| series).collect::<Vec<_>>(),
-    ));
-    let unit = if axis.unit.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", axis.unit)
-    };
+    let axis = ValueAxis::counts(highest(&counters.iter().map(|(_, _, series)| series).collect::<Vec<_>>()));
+    let unit = if axis.unit.is_empty() { String::new() } else { format!(", {}", axis.unit) };
     Panel {
         title: format!("{}: totals since the start{unit}", node.name),
         axis,
@@ -175,12 +135,7 @@ fn totals(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>
                 .into_iter()
                 .map(|(name, ink, series)| {
                     let total = thousands(series.last().unwrap_or_default());
-                    (
-                        format!("{name} {total}"),
-                        ink,
-                        Shape::Line,
-                        series.thinned(bucket),
-                    )
+                    (format!("{name} {total}"), ink, Shape::Line, series.thinned(bucket))
                 })
                 .collect(),
         ),
@@ -192,43 +147,26 @@ pub fn drawn(curves: Vec<(String, Ink, Shape, Series)>) -> Vec<Curve> {
     curves
         .into_iter()
         .filter(|(_, _, _, series)| !series.is_empty())
-        .map(|(label, ink, shape, series)| Curve {
-            label: Some(label),
-            ink,
-            shape,
-            series,
-        })
+        .map(|(label, ink, shape, series)| Curve { label: Some(label), ink, shape, series })
         .collect()
 }
 
 /// The only curve of a panel, which the panel's title names; none when there is nothing to draw.
 pub fn alone(ink: Ink, shape: Shape, series: Series) -> Vec<Curve> {
-    let curve = Curve {
-        label: None,
-        ink,
-        shape,
-        series,
-    };
+    let curve = Curve { label: None, ink, shape, series };
     Vec::from_iter((!curve.series.is_empty()).then_some(curve))
 }
 
 /// The highest value of all, zero when there is none.
 pub fn highest(series: &[&Series]) -> f64 {
-    series
-        .iter()
-        .filter_map(|series| series.highest())
-        .fold(0.0, f64::max)
+    series.iter().filter_map(|series| series.highest()).fold(0.0, f64::max)
 }
 
 /// An axis with room for `least` and for the highest value, unless that is beyond `ceiling` by more than half; a
 /// ceiling of zero is none.
 pub fn clipped_axis(series: &[&Series], least: f64, ceiling: f64) -> ValueAxis {
     let highest = highest(series).max(least);
-    ValueAxis::counts(if ceiling > 0.0 && highest > ceiling * 1.5 {
-        ceiling
-    } else {
-        highest
-    })
+    ValueAxis::counts(if ceiling > 0.0 && highest > ceiling * 1.5 { ceiling } else { highest })
 }
 
 /// Where a series is beyond `top`: one burst for what lies close together, at its peak.
@@ -245,10 +183,6 @@ pub fn bursts(
     beyond
         .chunk_by(|a, b| b.to - a.to < apart)
         .filter_map(|burst| burst.iter().max_by(|a, b| a.high.total_cmp(&b.high)))
-        .map(|peak| Burst {
-            at: (peak.from + peak.to) / 2.0,
-            label: words(peak.high),
-            ink,
-        })
+        .map(|peak| Burst { at: (peak.from + peak.to) / 2.0, label: words(peak.high), ink })
         .collect()
 }

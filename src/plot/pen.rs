@@ -43,22 +43,12 @@ pub struct Type {
 impl Type {
     /// As labels are written.
     pub fn label(side: Side, ink: Ink) -> Self {
-        Self {
-            size: LABEL,
-            weight: Weight::Regular,
-            side,
-            ink,
-        }
+        Self { size: LABEL, weight: Weight::Regular, side, ink }
     }
 
     /// As titles of panels are written.
     pub fn heading(side: Side, ink: Ink) -> Self {
-        Self {
-            size: HEADING,
-            weight: Weight::Bold,
-            side,
-            ink,
-        }
+        Self { size: HEADING, weight: Weight::Bold, side, ink }
     }
 }
 
@@ -76,10 +66,7 @@ impl<'a> Pen<'a> {
     pub fn on(large: &'a mut [u8], height: u32, fonts: &'a Fonts) -> Result<Self, PlotError> {
         let size = (WIDTH * OVERSAMPLING, height * OVERSAMPLING);
         let backend = BitMapBackend::with_buffer_and_format(large, size).map_err(PlotError::canvas)?;
-        Ok(Self {
-            area: backend.into_drawing_area(),
-            fonts,
-        })
+        Ok(Self { area: backend.into_drawing_area(), fonts })
     }
 
     /// The fonts, to measure words.
@@ -103,10 +90,7 @@ impl<'a> Pen<'a> {
         let (right, bottom) = large(to);
         // The backend leaves the right and bottom edge out; what is thinner than a pixel is still to be seen.
         let corner = (right.max(left + 1), bottom.max(top + 1));
-        self.draw(&Rectangle::new(
-            [(left, top), corner],
-            colour.mix(opacity).filled(),
-        ))
+        self.draw(&Rectangle::new([(left, top), corner], colour.mix(opacity).filled()))
     }
 
     /// Draws a straight line; one along an axis is moved to whole pixels, which keeps it sharp.
@@ -179,12 +163,7 @@ impl<'a> Pen<'a> {
 
     /// Draws a dot.
     pub fn dot(&self, at: (f64, f64), radius: f64, ink: Ink) -> Result<(), PlotError> {
-        self.fill(
-            (at.0 - radius, at.1 - radius),
-            (at.0 + radius, at.1 + radius),
-            ink,
-            1.0,
-        )
+        self.fill((at.0 - radius, at.1 - radius), (at.0 + radius, at.1 + radius), ink, 1.0)
     }
 
     /// Draws a triangle that points up, its tip at `tip`.
@@ -193,12 +172,7 @@ impl<'a> Pen<'a> {
         let rows = (size / step) as u32;
         (0..rows).map(|row| f64::from(row) * step).try_for_each(|down| {
             let half = down * 0.6;
-            self.fill(
-                (tip.0 - half, tip.1 + down),
-                (tip.0 + half, tip.1 + down + step),
-                ink,
-                1.0,
-            )
+            self.fill((tip.0 - half, tip.1 + down), (tip.0 + half, tip.1 + down + step), ink, 1.0)
         })
     }
 
@@ -224,10 +198,7 @@ impl<'a> Pen<'a> {
         self.fonts.pixels(text, size, how.weight, |dx, dy, coverage| {
             if result.is_ok() && coverage > 0.0 {
                 let pixel = colour.mix(f64::from(coverage.min(1.0)));
-                result = self
-                    .area
-                    .draw_pixel((x + dx, baseline + dy), &pixel)
-                    .map_err(PlotError::canvas);
+                result = self.area.draw_pixel((x + dx, baseline + dy), &pixel).map_err(PlotError::canvas);
             }
         });
         result.map(|()| ends)

@@ -23,10 +23,7 @@ impl Picture {
     /// An empty picture.
     #[must_use]
     pub fn new(fonts: Fonts) -> Self {
-        Self {
-            fonts,
-            pixels: Vec::new(),
-        }
+        Self { fonts, pixels: Vec::new() }
     }
 
     /// The fonts it is drawn with, to measure words.
@@ -61,10 +58,8 @@ impl Picture {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
-        let file = File::create(path).map_err(|source| PlotError::Create {
-            path: path.to_owned(),
-            source,
-        })?;
+        let file =
+            File::create(path).map_err(|source| PlotError::Create { path: path.to_owned(), source })?;
         let encode = || {
             let mut encoder = png::Encoder::new(BufWriter::new(file), WIDTH, self.height());
             encoder.set_color(png::ColorType::Rgb);
@@ -75,10 +70,7 @@ impl Picture {
             writer.write_image_data(&self.pixels)?;
             writer.finish()
         };
-        encode().map_err(|source| PlotError::Encode {
-            path: path.to_owned(),
-            source,
-        })
+        encode().map_err(|source| PlotError::Encode { path: path.to_owned(), source })
     }
 }
 

@@ -83,11 +83,10 @@ impl Series {
     pub fn thinned(self, bucket: Option<f64>) -> Self {
         let Some(bucket) = bucket else { return self };
         let number = |sample: &Sample| (sample.to / bucket).floor();
-        let runs = self.runs.into_iter().map(|run| {
-            run.chunk_by(|a, b| number(a) == number(b))
-                .filter_map(merged)
-                .collect()
-        });
+        let runs = self
+            .runs
+            .into_iter()
+            .map(|run| run.chunk_by(|a, b| number(a) == number(b)).filter_map(merged).collect());
         Self { runs: runs.collect() }
     }
 
@@ -123,10 +122,7 @@ fn merged(samples: &[Sample]) -> Option<Sample> {
         to: last.to,
         low: samples.iter().map(|sample| sample.low).fold(first.low, f64::min),
         mean: sum / samples.len() as f64,
-        high: samples
-            .iter()
-            .map(|sample| sample.high)
-            .fold(first.high, f64::max),
+        high: samples.iter().map(|sample| sample.high).fold(first.high, f64::max),
     })
 }
 
@@ -136,12 +132,7 @@ mod tests {
     use super::*;
 
     fn series(values: &[Option<f64>]) -> Series {
-        Series::metric(
-            &timeline_of("primary", &Metric::Tps, values),
-            0.0,
-            "primary",
-            &Metric::Tps,
-        )
+        Series::metric(&timeline_of("primary", &Metric::Tps, values), 0.0, "primary", &Metric::Tps)
     }
 
     fn means(series: &Series) -> Vec<Vec<f64>> {
@@ -165,12 +156,8 @@ mod tests {
 
     #[test]
     fn a_column_that_is_not_there_draws_nothing() {
-        let series = Series::metric(
-            &timeline_of("primary", &Metric::Tps, &[Some(1.0)]),
-            0.0,
-            "standby",
-            &Metric::Tps,
-        );
+        let series =
+            Series::metric(&timeline_of("primary", &Metric::Tps, &[Some(1.0)]), 0.0, "standby", &Metric::Tps);
         assert!(series.is_empty());
         assert_eq!((series.highest(), series.last()), (None, None));
     }

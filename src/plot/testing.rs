@@ -21,12 +21,7 @@ pub struct Files {
 
 impl Files {
     pub fn recorded(&self) -> Recorded<'_> {
-        Recorded {
-            run: &self.run,
-            timeline: &self.timeline,
-            events: &self.events,
-            summary: &self.summary,
-        }
+        Recorded { run: &self.run, timeline: &self.timeline, events: &self.events, summary: &self.summary }
     }
 
     /// Takes away the standby's cap, and what is known of it.
@@ -94,15 +89,9 @@ pub fn timeline_of(node: &str, metric: &Metric, values: &[Option<f64>]) -> Timel
         t_s: tick as f64,
         unix_s: tick as f64,
         phase: Phase::Baseline,
-        cells: value
-            .iter()
-            .map(|value| (column.clone(), Cell::Number(*value)))
-            .collect(),
+        cells: value.iter().map(|value| (column.clone(), Cell::Number(*value))).collect(),
     };
-    Timeline {
-        columns: vec![column.clone()],
-        rows: (1..).zip(values).map(row).collect(),
-    }
+    Timeline { columns: vec![column.clone()], rows: (1..).zip(values).map(row).collect() }
 }
 
 /// The course of a made-up run, in seconds of its clock.
@@ -116,21 +105,9 @@ pub struct Course {
 }
 
 /// A minute: baseline 10 s, update 8 s, fault at 21 s, a hang of 25 s.
-pub const MINUTE: Course = Course {
-    update: 10.0,
-    flush: 18.0,
-    fault: 21.0,
-    back: 46.0,
-    end: 60.0,
-};
+pub const MINUTE: Course = Course { update: 10.0, flush: 18.0, fault: 21.0, back: 46.0, end: 60.0 };
 /// The `quick` profile: about three minutes, a hang of 88 s.
-pub const QUICK: Course = Course {
-    update: 30.0,
-    flush: 45.0,
-    fault: 50.0,
-    back: 138.0,
-    end: 170.0,
-};
+pub const QUICK: Course = Course { update: 30.0, flush: 45.0, fault: 50.0, back: 138.0, end: 170.0 };
 
 /// A made-up run of this course with these standbys, the first of them broken; capped at 200 reads a second.
 pub fn made_up(course: Course, standbys: &[&str]) -> Files {
@@ -138,15 +115,10 @@ pub fn made_up(course: Course, standbys: &[&str]) -> Files {
     run.profile_name = "quick".to_owned();
     run.profile.workload.scale = 20;
     name_standbys(&mut run, standbys);
-    let rows = (1..=course.end as u64)
-        .map(|tick| row(tick, course, standbys))
-        .collect();
+    let rows = (1..=course.end as u64).map(|tick| row(tick, course, standbys)).collect();
     Files {
         run,
-        timeline: Timeline {
-            columns: Vec::new(),
-            rows,
-        },
+        timeline: Timeline { columns: Vec::new(), rows },
         events: events(course, standbys),
         summary: Summary {
             hang_s: Some(course.back - course.fault),
@@ -162,14 +134,8 @@ pub fn made_up(course: Course, standbys: &[&str]) -> Files {
 
 /// The other arm of the same run: no prefetching, no reads, no hang.
 pub fn made_up_off(course: Course) -> Files {
-    let mut files = made_up(
-        Course {
-            back: course.fault + 1.0,
-            end: course.fault + 20.0,
-            ..course
-        },
-        &["standby"],
-    );
+    let mut files =
+        made_up(Course { back: course.fault + 1.0, end: course.fault + 20.0, ..course }, &["standby"]);
     files.run.arm = "off".to_owned();
     for row in &mut files.timeline.rows {
         for (column, cell) in &mut row.cells {
@@ -226,56 +192,25 @@ fn row(tick: u64, course: Course, standbys: &[&str]) -> Row {
     let written = ((t - course.update) / (course.flush - course.update)).clamp(0.0, 1.0) * 300e6;
     let mut cells = vec![
         ("primary", Metric::Tps, tps),
-        (
-            "primary",
-            Metric::ReadIops,
-            if t > course.update && t <= course.flush {
-                60.0
-            } else {
-                1.0
-            },
-        ),
+        ("primary", Metric::ReadIops, if t > course.update && t <= course.flush { 60.0 } else { 1.0 }),
     ];
     for name in standbys {
         let received = written.min(40e6 * (t - course.update).max(0.0));
         let replayed = (300e6 * progress).min(received);
         cells.extend([
-            (
-                *name,
-                Metric::ReadIops,
-                if replaying {
-                    195.0 + (tick * 3 % 11) as f64
-                } else {
-                    2.0
-                },
-            ),
-            (
-                *name,
-                Metric::ReadsTotal,
-                500.0 + 200.0 * progress * (course.back - course.update),
-            ),
+            (*name, Metric::ReadIops, if replaying { 195.0 + (tick * 3 % 11) as f64 } else { 2.0 }),
+            (*name, Metric::ReadsTotal, 500.0 + 200.0 * progress * (course.back - course.update)),
             (*name, Metric::LagBytes, written - replayed),
             (*name, Metric::ReceiveLsn, received),
             (*name, Metric::ReplayLsn, replayed),
-            (
-                *name,
-                Metric::prefetched(),
-                230.0 * progress * (course.back - course.update),
-            ),
+            (*name, Metric::prefetched(), 230.0 * progress * (course.back - course.update)),
             (*name, Metric::StartupReadsTotal, 40.0 + progress * 30.0),
         ]);
     }
     let phase = if hangs { Phase::Recovery } else { Phase::Baseline };
-    let cells = cells
-        .into_iter()
-        .map(|(node, metric, value)| (Column::new(node, metric), Cell::Number(value)));
-    Row {
-        tick,
-        t_s: t,
-        unix_s: 1_796_061_000.0 + t,
-        phase,
-        cells: cells.collect(),
-    }
+    let cells =
+        cells.into_iter().map(|(node, metric, value)| (Column::new(node, metric), Cell::Number(value)));
+    Row { tick, t_s: t, unix_s: 1_796_061_000.0 + t, phase, cells: cells.collect() }
 }
 
 fn events(course: Course, standbys: &[&str]) -> Vec<Event> {

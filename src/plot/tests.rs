@@ -23,15 +23,11 @@ fn drawn(name: &str, draw: impl FnOnce(&Path) -> Result<(), PlotError>) -> Pixel
     let folder = std::env::var_os("STALL_LAB_PICTURES").map_or(scratch.path().to_owned(), PathBuf::from);
     let path = folder.join(format!("{name}.png"));
     draw(&path).unwrap();
-    let mut reader = png::Decoder::new(io::BufReader::new(std::fs::File::open(&path).unwrap()))
-        .read_info()
-        .unwrap();
+    let mut reader =
+        png::Decoder::new(io::BufReader::new(std::fs::File::open(&path).unwrap())).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut bytes).unwrap();
-    Pixels {
-        size: (info.width, info.height),
-        bytes,
-    }
+    Pixels { size: (info.width, info.height), bytes }
 }
 
 fn drawn_run(name: &str, files: &Files) -> Pixels {
@@ -49,11 +45,7 @@ fn titles(scene: &Scene) -> Vec<&str> {
 }
 
 fn legend(panel: &Panel) -> Vec<&str> {
-    panel
-        .curves
-        .iter()
-        .filter_map(|curve| curve.label.as_deref())
-        .collect()
+    panel.curves.iter().filter_map(|curve| curve.label.as_deref()).collect()
 }
 
 fn labels(scene: &Scene) -> Vec<&str> {
@@ -64,10 +56,7 @@ fn labels(scene: &Scene) -> Vec<&str> {
 fn the_outage_is_told_by_four_panels() {
     let files = outage();
     let scene = timeline::scene(&files.recorded());
-    assert_eq!(
-        scene.title,
-        "outage, recovery_prefetch=try: stalled, no commit for 38 min 29 s"
-    );
+    assert_eq!(scene.title, "outage, recovery_prefetch=try: stalled, no commit for 38 min 29 s");
     assert_eq!(
         scene.subtitles.first().unwrap().text,
         "PostgreSQL 18.6 \u{b7} scale 640 \u{b7} 5 TPS offered \u{b7} standby capped at 500 reads/s"
@@ -99,29 +88,17 @@ fn the_outage_is_told_by_four_panels() {
 fn the_panels_of_the_outage_hold_its_figures() {
     let files = outage();
     let scene = timeline::scene(&files.recorded());
-    let [tps, reads, lag, totals] = scene.panels.as_slice() else {
-        panic!("{:?}", titles(&scene))
-    };
+    let [tps, reads, lag, totals] = scene.panels.as_slice() else { panic!("{:?}", titles(&scene)) };
     let bursts: Vec<_> = tps.bursts.iter().map(|burst| burst.label.as_str()).collect();
     assert_eq!(bursts, ["catch-up: 326/s", "catch-up: 267/s"]);
-    assert!(
-        tps.axis.top < 20.0,
-        "the offered 5 TPS stay legible: {}",
-        tps.axis.top
-    );
+    assert!(tps.axis.top < 20.0, "the offered 5 TPS stay legible: {}", tps.axis.top);
     assert_eq!(tps.spans.first().unwrap().label, "no commit for 38 min 29 s");
     assert_eq!(reads.levels.first().unwrap().label, "cap 500/s");
     assert_eq!(legend(reads), ["primary", "standby"]);
     assert_eq!(lag.notes.first().unwrap().label, "9.3 GB at the fault");
-    assert_eq!(
-        legend(totals),
-        ["blocks prefetched 1,401,320", "disk reads 1,241,042"]
-    );
+    assert_eq!(legend(totals), ["blocks prefetched 1,401,320", "disk reads 1,241,042"]);
     let samples = tps.curves.first().unwrap().series.samples().count();
-    assert!(
-        (300..500).contains(&samples),
-        "2,493 rows are thinned to {samples}"
-    );
+    assert!((300..500).contains(&samples), "2,493 rows are thinned to {samples}");
 }
 
 #[test]
@@ -161,16 +138,10 @@ fn each_standby_has_a_panel_of_its_own() {
     );
     assert_eq!(legend(&scene.panels[3]), ["standby_1", "standby_2"]);
     let setup = &scene.subtitles[0].text;
-    assert!(
-        setup.ends_with("2 standbys, each capped at 200 reads/s"),
-        "{setup}"
-    );
+    assert!(setup.ends_with("2 standbys, each capped at 200 reads/s"), "{setup}");
     let two = drawn_run("quick-two", &files);
     assert!(two.size.1 > one.size.1 + 200);
-    drawn_run(
-        "quick-three",
-        &made_up(QUICK, &["standby_1", "standby_2", "standby_3"]),
-    );
+    drawn_run("quick-three", &made_up(QUICK, &["standby_1", "standby_2", "standby_3"]));
 }
 
 #[test]
@@ -178,22 +149,14 @@ fn the_counters_stand_side_by_side_where_the_version_has_them() {
     let mut files = made_up(QUICK, &["standby"]);
     let totals = |files: &Files| {
         let scene = timeline::scene(&files.recorded());
-        legend(scene.panels.last().unwrap())
-            .into_iter()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+        legend(scene.panels.last().unwrap()).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
         totals(&files),
-        [
-            "blocks prefetched 24,840",
-            "disk reads 21,600",
-            "the startup process's own reads 30"
-        ]
+        ["blocks prefetched 24,840", "disk reads 21,600", "the startup process's own reads 30"]
     );
     for row in &mut files.timeline.rows {
-        row.cells
-            .retain(|column, _| column.metric != Metric::StartupReadsTotal);
+        row.cells.retain(|column, _| column.metric != Metric::StartupReadsTotal);
     }
     assert_eq!(totals(&files).len(), 2, "PostgreSQL 15 has no pg_stat_io");
 }
@@ -210,10 +173,7 @@ fn what_is_received_is_told_apart_where_it_is_less_than_the_lag() {
             *received = Cell::Number(replayed + (received.number().unwrap() - replayed) * 0.6);
         });
     }
-    assert_eq!(
-        legend(&lag(&files)),
-        ["received, not replayed", "all that is not replayed"]
-    );
+    assert_eq!(legend(&lag(&files)), ["received, not replayed", "all that is not replayed"]);
     drawn_run("received", &files);
 }
 
@@ -255,19 +215,11 @@ fn a_run_without_a_fault_counts_from_its_start() {
 fn a_hang_that_did_not_end_is_a_lower_bound() {
     let mut files = made_up(Course { end: 120.0, ..QUICK }, &["standby"]);
     files.events.retain(|event| event.t_s < QUICK.back);
-    files.events.push(Event {
-        t_s: 120.0,
-        kind: EventKind::Deadline,
-        ..files.events[0].clone()
-    });
+    files.events.push(Event { t_s: 120.0, kind: EventKind::Deadline, ..files.events[0].clone() });
     files.summary.hang_ended = Some(false);
     files.summary.hang_s = Some(70.0);
     let scene = timeline::scene(&files.recorded());
-    assert!(
-        scene.title.ends_with("no commit for \u{2265} 70 s"),
-        "{}",
-        scene.title
-    );
+    assert!(scene.title.ends_with("no commit for \u{2265} 70 s"), "{}", scene.title);
     assert_eq!(labels(&scene)[1..], ["deadline +70 s"]);
     assert_eq!(scene.hang, Some((0.0, 70.0)));
     drawn_run("deadline", &files);
@@ -310,12 +262,7 @@ fn rows_without_a_value_leave_panels_that_say_so() {
     }
     let scene = timeline::scene(&files.recorded());
     assert_eq!(scene.panels.len(), 4);
-    assert!(
-        scene
-            .panels
-            .iter()
-            .all(|panel| panel.curves.is_empty() && panel.notes.is_empty())
-    );
+    assert!(scene.panels.iter().all(|panel| panel.curves.is_empty() && panel.notes.is_empty()));
     let pixels = drawn_run("empty-cells", &files);
     assert_eq!(pixels_of(&pixels, Ink::Standby(0)), 0);
 }
@@ -340,10 +287,7 @@ fn runs_of_no_row_of_one_row_and_of_no_standby_are_drawn() {
 #[test]
 fn events_with_impossible_times_are_left_out() {
     let mut files = made_up(MINUTE, &["standby"]);
-    let wrong = files.events.iter().map(|event| Event {
-        t_s: f64::NAN,
-        ..event.clone()
-    });
+    let wrong = files.events.iter().map(|event| Event { t_s: f64::NAN, ..event.clone() });
     files.events = wrong.collect();
     let scene = timeline::scene(&files.recorded());
     assert!(scene.marks.is_empty() && scene.phases.is_empty());
@@ -352,13 +296,7 @@ fn events_with_impossible_times_are_left_out() {
 
 #[test]
 fn twelve_hours_are_thinned_to_what_the_picture_resolves() {
-    let course = Course {
-        update: 3600.0,
-        flush: 5400.0,
-        fault: 6000.0,
-        back: 40_000.0,
-        end: 43_200.0,
-    };
+    let course = Course { update: 3600.0, flush: 5400.0, fault: 6000.0, back: 40_000.0, end: 43_200.0 };
     let files = made_up(course, &["standby"]);
     let scene = timeline::scene(&files.recorded());
     for curve in scene.panels.iter().flat_map(|panel| &panel.curves) {
@@ -396,12 +334,7 @@ fn a_comparison_lays_the_arms_over_each_other_at_the_fault() {
     let spans: Vec<_> = scene.panels[0].spans.iter().map(|span| span.ink).collect();
     assert_eq!(spans, [Ink::Arm(0)], "only what stalled");
     let inks = |panel: &Panel| panel.curves.iter().map(|curve| curve.ink).collect::<Vec<_>>();
-    assert!(
-        scene
-            .panels
-            .iter()
-            .all(|panel| inks(panel) == [Ink::Arm(0), Ink::Arm(1)])
-    );
+    assert!(scene.panels.iter().all(|panel| inks(panel) == [Ink::Arm(0), Ink::Arm(1)]));
     let pixels = drawn("comparison", |path| comparison(&arms, path));
     assert!(pixels_of(&pixels, Ink::Arm(0)) > 1000 && pixels_of(&pixels, Ink::Arm(1)) > 1000);
     drawn_run("off", &b);
@@ -425,8 +358,5 @@ fn a_picture_that_cannot_be_written_names_its_file() {
     let files = made_up(MINUTE, &["standby"]);
     let error = timeline(&files.recorded(), Path::new("/no/such/folder/x.png")).unwrap_err();
     assert!(matches!(error, PlotError::Create { .. }), "{error}");
-    assert!(
-        error.to_string().starts_with("/no/such/folder/x.png: "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("/no/such/folder/x.png: "), "{error}");
 }

@@ -29,10 +29,7 @@ impl Fonts {
     /// When it is damaged.
     pub fn load() -> Result<Self, PlotError> {
         let load = |bytes| FontRef::try_from_slice(bytes).map_err(PlotError::Font);
-        Ok(Self {
-            regular: load(dejavu::sans::regular())?,
-            bold: load(dejavu::sans::bold())?,
-        })
+        Ok(Self { regular: load(dejavu::sans::regular())?, bold: load(dejavu::sans::bold())? })
     }
 
     fn of(&self, weight: Weight) -> &FontRef<'static> {
@@ -83,11 +80,7 @@ impl Fonts {
             if let Some(outline) = font.outline_glyph(glyph) {
                 let bounds = outline.px_bounds();
                 outline.draw(|x, y, coverage| {
-                    paint(
-                        bounds.min.x as i32 + x as i32,
-                        bounds.min.y as i32 + y as i32,
-                        coverage,
-                    );
+                    paint(bounds.min.x as i32 + x as i32, bounds.min.y as i32 + y as i32, coverage);
                 });
             }
         });

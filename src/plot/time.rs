@@ -48,21 +48,13 @@ impl TimeAxis {
         };
         let ticks = ((from / step).ceil() as i64..=(to / step).floor() as i64)
             .map(|tick| tick as f64 * step)
-            .map(|at| Tick {
-                at,
-                label: format!("{:.0}", at / size).replace('-', "\u{2212}"),
-            })
+            .map(|at| Tick { at, label: format!("{:.0}", at / size).replace('-', "\u{2212}") })
             .collect();
         let since = match origin {
             Origin::Fault => "the fault",
             Origin::Start => "the start",
         };
-        Self {
-            from,
-            to,
-            ticks,
-            title: format!("{unit} since {since}"),
-        }
+        Self { from, to, ticks, title: format!("{unit} since {since}") }
     }
 
     /// Its length in seconds.
@@ -102,10 +94,7 @@ mod tests {
 
     fn labels(from: f64, to: f64) -> (Vec<String>, String) {
         let axis = TimeAxis::new(from, to, Origin::Fault);
-        (
-            axis.ticks.into_iter().map(|tick| tick.label).collect(),
-            axis.title,
-        )
+        (axis.ticks.into_iter().map(|tick| tick.label).collect(), axis.title)
     }
 
     #[test]

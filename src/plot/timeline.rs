@@ -56,10 +56,7 @@ pub fn arm_name(info: &RunInfo) -> String {
 }
 
 fn subtitles(run: &Recorded<'_>) -> Vec<Words> {
-    let mut lines = vec![Words {
-        text: setup(run.run),
-        ink: Ink::Muted,
-    }];
+    let mut lines = vec![Words { text: setup(run.run), ink: Ink::Muted }];
     if !run.run.capped {
         lines.push(Words {
             text: "The disks had no limit: this run can show neither a stall nor its absence.".to_owned(),
@@ -67,10 +64,13 @@ fn subtitles(run: &Recorded<'_>) -> Vec<Words> {
         });
     }
     if run.summary.verdict == Verdict::Inconclusive {
-        lines.extend(run.summary.reasons.iter().take(1).map(|reason| Words {
-            text: format!("inconclusive: {reason}"),
-            ink: Ink::Alarm,
-        }));
+        lines.extend(
+            run.summary
+                .reasons
+                .iter()
+                .take(1)
+                .map(|reason| Words { text: format!("inconclusive: {reason}"), ink: Ink::Alarm }),
+        );
     }
     lines
 }
@@ -90,19 +90,14 @@ pub fn setup(info: &RunInfo) -> String {
 
 /// The caps of the standbys, once where they are all the same.
 fn caps(info: &RunInfo) -> Vec<String> {
-    let capped: Vec<_> = info
-        .standbys()
-        .filter_map(|node| Some((node.name.as_str(), node.read_iops_cap?)))
-        .collect();
+    let capped: Vec<_> =
+        info.standbys().filter_map(|node| Some((node.name.as_str(), node.read_iops_cap?))).collect();
     let per_second = |cap: u64| format!("capped at {} reads/s", thousands(cap as f64));
     match capped.as_slice() {
         [(_, first), _, ..] if capped.iter().all(|(_, cap)| cap == first) => {
             vec![format!("{} standbys, each {}", capped.len(), per_second(*first))]
         }
-        _ => capped
-            .iter()
-            .map(|(name, cap)| format!("{name} {}", per_second(*cap)))
-            .collect(),
+        _ => capped.iter().map(|(name, cap)| format!("{name} {}", per_second(*cap))).collect(),
     }
 }
 

@@ -18,12 +18,7 @@ pub fn draw(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Resul
         draw_span(pen, place, scene, span, row)?;
     }
     if panel.curves.is_empty() {
-        let how = Type {
-            size: HEADING,
-            weight: Weight::Regular,
-            side: Side::Middle,
-            ink: Ink::Muted,
-        };
+        let how = Type { size: HEADING, weight: Weight::Regular, side: Side::Middle, ink: Ink::Muted };
         let middle = ((LEFT + RIGHT) / 2.0, (place.top + place.bottom) / 2.0);
         pen.write_on_white("not recorded", middle, how)?;
     }
@@ -36,10 +31,7 @@ fn level_words(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Re
     let mut taken = Vec::new();
     for level in panel.levels.iter().filter(|level| level.told == Told::AtTheLine) {
         let width = pen.fonts().width(&level.label, LABEL, Weight::Regular);
-        let ends = [
-            (RIGHT - 10.0 - width, RIGHT - 10.0),
-            (LEFT + 10.0, LEFT + 10.0 + width),
-        ];
+        let ends = [(RIGHT - 10.0 - width, RIGHT - 10.0), (LEFT + 10.0, LEFT + 10.0 + width)];
         let Some(words) = free_place(&ends, &taken, &marks) else {
             continue;
         };
@@ -55,11 +47,7 @@ fn level_words(pen: &Pen<'_>, place: &Place, scene: &Scene, panel: &Panel) -> Re
 fn draw_note(pen: &Pen<'_>, place: &Place, note: &Note, highest: f64) -> Result<(), PlotError> {
     let (x, y) = (place.x(note.at), place.y(note.value, highest));
     pen.dot((x, y), 4.5, Ink::Text)?;
-    let (x, side) = if x < (LEFT + RIGHT) / 2.0 {
-        (x + 12.0, Side::Right)
-    } else {
-        (x - 12.0, Side::Left)
-    };
+    let (x, side) = if x < (LEFT + RIGHT) / 2.0 { (x + 12.0, Side::Right) } else { (x - 12.0, Side::Left) };
     let how = Type::label(side, Ink::Text);
     pen.write_on_white(&note.label, (x, y - LABEL * 0.9), how)
 }
@@ -114,17 +102,9 @@ fn mark_pixels(place: &Place, scene: &Scene) -> Vec<f64> {
 fn free_place(places: &[(f64, f64)], words: &[(f64, f64)], marks: &[f64]) -> Option<(f64, f64)> {
     let inside = |place: &&(f64, f64)| place.0 > LEFT && place.1 < RIGHT;
     let apart = |place: &&(f64, f64)| words.iter().all(|other| place.1 < other.0 || place.0 > other.1);
-    let clear = |place: &&(f64, f64)| {
-        marks
-            .iter()
-            .all(|mark| *mark < place.0 - 5.0 || *mark > place.1 + 5.0)
-    };
+    let clear = |place: &&(f64, f64)| marks.iter().all(|mark| *mark < place.0 - 5.0 || *mark > place.1 + 5.0);
     let fitting: Vec<_> = places.iter().filter(inside).filter(apart).collect();
-    fitting
-        .iter()
-        .find(|place| clear(place))
-        .or(fitting.first())
-        .map(|place| **place)
+    fitting.iter().find(|place| clear(place)).or(fitting.first()).map(|place| **place)
 }
 
 #[cfg(test)]
@@ -136,21 +116,9 @@ mod tests {
         let (right, left) = ((510.0, 700.0), (300.0, 490.0));
         let sides = [right, left];
         assert_eq!(free_place(&sides, &[], &[500.0]), Some(right));
-        assert_eq!(
-            free_place(&sides, &[], &[500.0, 520.0]),
-            Some(left),
-            "a mark in the way"
-        );
-        assert_eq!(
-            free_place(&sides, &[left], &[520.0]),
-            Some(right),
-            "words are worse than a mark"
-        );
+        assert_eq!(free_place(&sides, &[], &[500.0, 520.0]), Some(left), "a mark in the way");
+        assert_eq!(free_place(&sides, &[left], &[520.0]), Some(right), "words are worse than a mark");
         assert_eq!(free_place(&sides, &[left, right], &[]), None);
-        assert_eq!(
-            free_place(&[(RIGHT - 5.0, RIGHT + 50.0), left], &[], &[]),
-            Some(left),
-            "outside"
-        );
+        assert_eq!(free_place(&[(RIGHT - 5.0, RIGHT + 50.0), left], &[], &[]), Some(left), "outside");
     }
 }

@@ -31,10 +31,7 @@ pub struct Access {
 
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access")
-            .field("node", &self.node)
-            .field("port", &self.port)
-            .finish_non_exhaustive()
+        f.debug_struct("Access").field("node", &self.node).field("port", &self.port).finish_non_exhaustive()
     }
 }
 
@@ -119,19 +116,11 @@ impl Connection {
                             tracing::debug!("{node}: connection lost: {error}");
                         }
                     });
-                    return Ok(Self {
-                        node: access.node.clone(),
-                        client,
-                    });
+                    return Ok(Self { node: access.node.clone(), client });
                 }
                 Err(source) if started.elapsed() >= within => {
                     let (node, port) = (access.node.clone(), access.port);
-                    return Err(PostgresError::Connect {
-                        node,
-                        port,
-                        waited: within,
-                        source,
-                    });
+                    return Err(PostgresError::Connect { node, port, waited: within, source });
                 }
                 // Refused while the server starts: asked again until it accepts.
                 Err(_) => sleep(RETRY).await,
@@ -144,8 +133,7 @@ impl Connection {
     /// # Errors
     /// When the server refuses, fails, or does not answer within two minutes.
     pub async fn execute(&self, doing: &str, sql: &str) -> Result<(), PostgresError> {
-        self.within(doing, STATEMENT, self.client.batch_execute(sql))
-            .await
+        self.within(doing, STATEMENT, self.client.batch_execute(sql)).await
     }
 
     /// Runs a statement that returns nothing and may take as long as it takes.
@@ -153,10 +141,7 @@ impl Connection {
     /// # Errors
     /// When the server refuses or fails.
     pub async fn execute_long(&self, doing: &str, sql: &str) -> Result<(), PostgresError> {
-        self.client
-            .batch_execute(sql)
-            .await
-            .map_err(|source| self.failed(doing, source))
+        self.client.batch_execute(sql).await.map_err(|source| self.failed(doing, source))
     }
 
     /// The rows of a query.
@@ -169,8 +154,7 @@ impl Connection {
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, PostgresError> {
-        self.within(doing, STATEMENT, self.client.query(sql, params))
-            .await
+        self.within(doing, STATEMENT, self.client.query(sql, params)).await
     }
 
     /// Asks again and again until `met` says yes of the answer.
@@ -187,10 +171,7 @@ impl Connection {
         let started = Instant::now();
         loop {
             let rows = self.query(what, sql, &[]).await?;
-            let state = rows
-                .first()
-                .and_then(|row| row.get::<_, Option<String>>(0))
-                .unwrap_or_default();
+            let state = rows.first().and_then(|row| row.get::<_, Option<String>>(0)).unwrap_or_default();
             if met(&state) {
                 return Ok(());
             }
@@ -199,11 +180,7 @@ impl Connection {
                     node: self.node.clone(),
                     what: what.to_owned(),
                     waited: within,
-                    last: if state.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        state
-                    },
+                    last: if state.is_empty() { "none".to_owned() } else { state },
                 });
             }
             sleep(RETRY).await;
@@ -243,11 +220,7 @@ impl Connection {
     }
 
     fn failed(&self, doing: &str, source: tokio_postgres::Error) -> PostgresError {
-        PostgresError::Statement {
-            node: self.node.clone(),
-            doing: doing.to_owned(),
-            source,
-        }
+        PostgresError::Statement { node: self.node.clone(), doing: doing.to_owned(), source }
     }
 }
 
@@ -257,11 +230,7 @@ mod tests {
 
     #[test]
     fn the_password_is_in_no_debug_output() {
-        let access = Access {
-            node: "primary".to_owned(),
-            port: 5432,
-            password: "hunter2".to_owned(),
-        };
+        let access = Access { node: "primary".to_owned(), port: 5432, password: "hunter2".to_owned() };
         assert!(!format!("{access:?}").contains("hunter2"));
     }
 }

@@ -64,13 +64,7 @@ impl PrimarySource {
     ) -> Result<Self, tokio_postgres::Error> {
         let itself = connection.client().prepare(ITSELF).await?;
         let replication = connection.client().prepare(REPLICATION).await?;
-        Ok(Self {
-            node: node.to_owned(),
-            standbys,
-            connection,
-            itself,
-            replication,
-        })
+        Ok(Self { node: node.to_owned(), standbys, connection, itself, replication })
     }
 }
 
@@ -83,13 +77,8 @@ impl Source for PrimarySource {
     fn columns(&self) -> Vec<Column> {
         let own = [Metric::WalLsn, Metric::SyncRepWaiters].map(|metric| Column::new(&self.node, metric));
         let of_standbys = self.standbys.iter().flat_map(|standby| {
-            [
-                Metric::SyncState,
-                Metric::SentLsn,
-                Metric::WriteLsn,
-                Metric::FlushLsn,
-            ]
-            .map(|metric| Column::new(standby, metric))
+            [Metric::SyncState, Metric::SentLsn, Metric::WriteLsn, Metric::FlushLsn]
+                .map(|metric| Column::new(standby, metric))
         });
         own.into_iter().chain(of_standbys).collect()
     }
@@ -102,10 +91,7 @@ impl Source for PrimarySource {
         )?;
         let mut cells = vec![
             (Column::new(&self.node, Metric::WalLsn), count(itself.get(0))),
-            (
-                Column::new(&self.node, Metric::SyncRepWaiters),
-                count(itself.get(1)),
-            ),
+            (Column::new(&self.node, Metric::SyncRepWaiters), count(itself.get(1))),
         ];
         for row in &replication {
             let standby: &str = row.get(0);
@@ -113,10 +99,7 @@ impl Source for PrimarySource {
                 continue;
             }
             let state: Option<String> = row.get(1);
-            cells.push((
-                Column::new(standby, Metric::SyncState),
-                state.map_or(Cell::Empty, Cell::Text),
-            ));
+            cells.push((Column::new(standby, Metric::SyncState), state.map_or(Cell::Empty, Cell::Text)));
             for (at, metric) in [(2, Metric::SentLsn), (3, Metric::WriteLsn), (4, Metric::FlushLsn)] {
                 cells.push((Column::new(standby, metric), count(row.get(at))));
             }

@@ -45,21 +45,12 @@ impl StandbySource {
         version_num: u32,
         connection: Connection,
     ) -> Result<Self, tokio_postgres::Error> {
-        let startup_reads = if version_num >= 160_000 {
-            STARTUP_READS
-        } else {
-            "NULL"
-        };
+        let startup_reads = if version_num >= 160_000 { STARTUP_READS } else { "NULL" };
         let sql = ITSELF.replace("@STARTUP_READS@", startup_reads);
         let itself = connection.client().prepare(&sql).await?;
         let first = cells(node, &connection.client().query_one(&itself, &[]).await?);
         let columns = first.into_iter().map(|(column, _)| column).collect();
-        Ok(Self {
-            node: node.to_owned(),
-            connection,
-            itself,
-            columns,
-        })
+        Ok(Self { node: node.to_owned(), connection, itself, columns })
     }
 }
 
@@ -74,10 +65,7 @@ impl Source for StandbySource {
     }
 
     async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
-        Ok(cells(
-            &self.node,
-            &self.connection.client().query_one(&self.itself, &[]).await?,
-        ))
+        Ok(cells(&self.node, &self.connection.client().query_one(&self.itself, &[]).await?))
     }
 }
 
@@ -119,10 +107,7 @@ mod tests {
             prefetch_counters(r#"{"prefetch": 44318, "skip_new_in_a_patch": 7, "note": "x", "hit": null}"#);
         let expected = [
             (Metric::prefetched(), Cell::Number(44_318.0)),
-            (
-                Metric::RecoveryPrefetch("skip_new_in_a_patch".to_owned()),
-                Cell::Number(7.0),
-            ),
+            (Metric::RecoveryPrefetch("skip_new_in_a_patch".to_owned()), Cell::Number(7.0)),
         ];
         assert_eq!(counters, expected);
         assert_eq!(prefetch_counters("not json"), []);

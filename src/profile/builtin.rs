@@ -11,18 +11,9 @@ pub struct Builtin {
 
 /// Every built-in profile; the first is the default.
 pub const BUILTINS: [Builtin; 3] = [
-    Builtin {
-        name: "outage",
-        text: include_str!("../../profiles/outage.toml"),
-    },
-    Builtin {
-        name: "quick",
-        text: include_str!("../../profiles/quick.toml"),
-    },
-    Builtin {
-        name: "smoke",
-        text: include_str!("../../profiles/smoke.toml"),
-    },
+    Builtin { name: "outage", text: include_str!("../../profiles/outage.toml") },
+    Builtin { name: "quick", text: include_str!("../../profiles/quick.toml") },
+    Builtin { name: "smoke", text: include_str!("../../profiles/smoke.toml") },
 ];
 
 impl Builtin {

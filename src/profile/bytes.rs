@@ -10,13 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Bytes(pub u64);
 
 /// Units from the largest down, as `postgresql.conf` knows them.
-const UNITS: [(&str, u64); 5] = [
-    ("TB", 1 << 40),
-    ("GB", 1 << 30),
-    ("MB", 1 << 20),
-    ("kB", 1 << 10),
-    ("B", 1),
-];
+const UNITS: [(&str, u64); 5] =
+    [("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10), ("B", 1)];
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,16 +33,10 @@ impl FromStr for Bytes {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let refuse = || NotASize(text.to_owned());
-        let digits = text
-            .trim()
-            .find(|c: char| !c.is_ascii_digit())
-            .ok_or_else(refuse)?;
+        let digits = text.trim().find(|c: char| !c.is_ascii_digit()).ok_or_else(refuse)?;
         let (number, unit) = text.trim().split_at(digits);
         let number: u64 = number.parse().map_err(|_| refuse())?;
-        let (_, size) = UNITS
-            .into_iter()
-            .find(|(name, _)| *name == unit.trim())
-            .ok_or_else(refuse)?;
+        let (_, size) = UNITS.into_iter().find(|(name, _)| *name == unit.trim()).ok_or_else(refuse)?;
         number.checked_mul(size).map(Self).ok_or_else(refuse)
     }
 }

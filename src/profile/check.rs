@@ -12,11 +12,7 @@ const DEFAULT_SHARED_BUFFERS: Bytes = Bytes(128 << 20);
 
 /// What in the profile does not agree; `written` tells where each key stands.
 pub(super) fn check(profile: &Profile, written: &Table) -> Vec<Problem> {
-    let mut checker = Checker {
-        profile,
-        written,
-        problems: Vec::new(),
-    };
+    let mut checker = Checker { profile, written, problems: Vec::new() };
     checker.machines();
     checker.watch();
     // What refers to a standby by its name can be judged only where a name means one standby.
@@ -48,22 +44,14 @@ impl Checker<'_> {
         });
         let key = names.collect::<Vec<_>>().join(".");
         let place = tree::place(self.written, way);
-        self.problems.push(Problem {
-            place,
-            key,
-            complaint: Complaint::NotAllowed { value, allowed },
-        });
+        self.problems.push(Problem { place, key, complaint: Complaint::NotAllowed { value, allowed } });
     }
 
     fn machines(&mut self) {
         let profile = self.profile;
         self.machine(&[Step::Key(PRIMARY)], PRIMARY, &profile.primary);
         for (index, standby) in profile.standby.iter().enumerate() {
-            self.machine(
-                &[Step::Key("standby"), Step::Item(index)],
-                &standby.name,
-                &standby.machine,
-            );
+            self.machine(&[Step::Key("standby"), Step::Item(index)], &standby.name, &standby.machine);
         }
     }
 
@@ -78,16 +66,10 @@ impl Checker<'_> {
             );
         }
         let settings = self.profile.effective_settings(node);
-        let set = settings
-            .get("shared_buffers")
-            .and_then(|text| setting::size(text));
+        let set = settings.get("shared_buffers").and_then(|text| setting::size(text));
         let buffers = set.unwrap_or(DEFAULT_SHARED_BUFFERS);
         if buffers > memory {
-            let default = if set.is_none() {
-                " as the profile does not set it"
-            } else {
-                ""
-            };
+            let default = if set.is_none() { " as the profile does not set it" } else { "" };
             let allowed = format!("at least the shared_buffers of {node:?}, {buffers}{default}");
             self.refuse(&key("memory"), memory.to_string(), allowed);
         }
@@ -118,11 +100,7 @@ impl Checker<'_> {
             if profile.standby.iter().all(|standby| standby.name != *name) {
                 self.refuse(&way, format!("{name:?}"), self.names_of_standbys());
             } else if !seen.insert(name) {
-                self.refuse(
-                    &way,
-                    format!("{name:?}"),
-                    "each standby stands in the list once".to_owned(),
-                );
+                self.refuse(&way, format!("{name:?}"), "each standby stands in the list once".to_owned());
             }
         }
         let candidates = profile.synchronous_candidates().len();
@@ -139,11 +117,7 @@ impl Checker<'_> {
         let node = &self.profile.fault.node;
         if self.profile.standby.iter().all(|standby| standby.name != *node) {
             let allowed = format!("only a standby has a walreceiver: {}", self.names_of_standbys());
-            self.refuse(
-                &[Step::Key("fault"), Step::Key("node")],
-                format!("{node:?}"),
-                allowed,
-            );
+            self.refuse(&[Step::Key("fault"), Step::Key("node")], format!("{node:?}"), allowed);
         }
     }
 
@@ -157,18 +131,12 @@ impl Checker<'_> {
     }
 
     fn names_of_standbys(&self) -> String {
-        let names = self
-            .profile
-            .standby
-            .iter()
-            .map(|standby| format!("{:?}", standby.name));
+        let names = self.profile.standby.iter().map(|standby| format!("{:?}", standby.name));
         format!("one of {}", names.collect::<Vec<_>>().join(", "))
     }
 }
 
 fn compact(time: std::time::Duration) -> String {
     use jiff::fmt::friendly::{Designator, SpanPrinter};
-    SpanPrinter::new()
-        .designator(Designator::Compact)
-        .unsigned_duration_to_string(&time)
+    SpanPrinter::new().designator(Designator::Compact).unsigned_duration_to_string(&time)
 }

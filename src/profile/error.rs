@@ -69,11 +69,7 @@ impl Problems {
                 return f.write_str(self.overrides.get(index).map_or("--set", String::as_str));
             }
         }
-        if problem.key.is_empty() {
-            Ok(())
-        } else {
-            write!(f, ": {}", problem.key)
-        }
+        if problem.key.is_empty() { Ok(()) } else { write!(f, ": {}", problem.key) }
     }
 }
 
@@ -92,11 +88,7 @@ pub(super) enum Complaint {
     #[error("not TOML: {0}")]
     Syntax(String),
     #[error("unknown key {name:?}{}; known here: {}", perhaps(nearest.as_deref()), known.join(", "))]
-    UnknownKey {
-        name: String,
-        nearest: Option<String>,
-        known: Vec<String>,
-    },
+    UnknownKey { name: String, nearest: Option<String>, known: Vec<String> },
     #[error("missing: it takes {0}")]
     Missing(String),
     #[error("{value} is not allowed: {allowed}")]
@@ -135,22 +127,14 @@ impl Complaint {
             .filter(|(similarity, _)| *similarity >= NEAR)
             .max_by(|(a, _), (b, _)| a.total_cmp(b))
             .map(|(_, candidate)| candidate.clone());
-        Self::UnknownKey {
-            name: name.to_owned(),
-            nearest,
-            known,
-        }
+        Self::UnknownKey { name: name.to_owned(), nearest, known }
     }
 }
 
 /// `text` with its control characters escaped, for a message of one line.
 pub(super) fn printable(text: &str) -> String {
     let escape = |c: char| {
-        if c.is_control() {
-            c.escape_default().collect()
-        } else {
-            String::from(c)
-        }
+        if c.is_control() { c.escape_default().collect() } else { String::from(c) }
     };
     text.chars().map(escape).collect()
 }

@@ -18,16 +18,13 @@ impl Profile {
     /// An unknown name, a file that cannot be read, or everything that is wrong with the profile.
     pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Self, ProfileError> {
         if !name_or_path.ends_with(".toml") && !name_or_path.contains(is_separator) {
-            let builtin = Builtin::named(name_or_path).ok_or_else(|| ProfileError::Unknown {
-                name: name_or_path.to_owned(),
-            })?;
+            let builtin = Builtin::named(name_or_path)
+                .ok_or_else(|| ProfileError::Unknown { name: name_or_path.to_owned() })?;
             return Ok(Self::parse(builtin.name, builtin.text, overrides)?);
         }
         let path = Path::new(name_or_path);
-        let text = fs::read_to_string(path).map_err(|source| ProfileError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = fs::read_to_string(path)
+            .map_err(|source| ProfileError::Read { path: path.to_owned(), source })?;
         Ok(Self::parse(name_or_path, &text, overrides)?)
     }
 
@@ -41,11 +38,7 @@ impl Profile {
             // A setting, or one --set, may reach several nodes: a mistake in it is told once.
             found.dedup();
             let overrides = overrides.iter().map(ToString::to_string).collect();
-            Problems {
-                origin: origin.to_owned(),
-                overrides,
-                found,
-            }
+            Problems { origin: origin.to_owned(), overrides, found }
         })
     }
 
@@ -73,16 +66,8 @@ fn read_checked(text: &str, overrides: &[Override]) -> Result<Profile, Vec<Probl
 fn agreeing(sound: toml::Table, written: &Table) -> Result<Profile, Vec<Problem>> {
     let profile = Profile::deserialize(sound).map_err(|error| {
         let complaint = Complaint::Shape(error.message().to_owned());
-        vec![Problem {
-            place: Place::File,
-            key: String::new(),
-            complaint,
-        }]
+        vec![Problem { place: Place::File, key: String::new(), complaint }]
     })?;
     let problems = check::check(&profile, written);
-    if problems.is_empty() {
-        Ok(profile)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(profile) } else { Err(problems) }
 }

@@ -25,10 +25,9 @@ impl FromStr for Override {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
-                key: key.trim().to_owned(),
-                value: value.to_owned(),
-            }),
+            Some((key, value)) if !key.trim().is_empty() => {
+                Ok(Self { key: key.trim().to_owned(), value: value.to_owned() })
+            }
             _ => Err(NotAnOverride(text.to_owned())),
         }
     }
@@ -45,19 +44,14 @@ pub(super) fn apply(overrides: &[Override], root: &mut Table, problems: &mut Vec
     for (index, change) in overrides.iter().enumerate() {
         let place = Place::Set(index);
         let mut complaints = Vec::new();
-        Setter {
-            value: &change.value,
-            place,
-            complaints: &mut complaints,
-        }
-        .within(schema::PROFILE, root, &change.key);
+        Setter { value: &change.value, place, complaints: &mut complaints }.within(
+            schema::PROFILE,
+            root,
+            &change.key,
+        );
         // The same key of several standbys is one mistake.
         complaints.dedup();
-        let problem = |complaint| Problem {
-            place,
-            key: change.key.clone(),
-            complaint,
-        };
+        let problem = |complaint| Problem { place, key: change.key.clone(), complaint };
         problems.extend(complaints.into_iter().map(problem));
     }
 }
@@ -74,8 +68,7 @@ impl Setter<'_> {
     fn within(&mut self, keys: &'static [Key], table: &mut Table, rest: &str) {
         let (name, below) = split(rest);
         let Some(key) = schema::find(keys, name) else {
-            self.complaints
-                .push(Complaint::unknown_key(name, schema::names(keys)));
+            self.complaints.push(Complaint::unknown_key(name, schema::names(keys)));
             return;
         };
         match (&key.kind, below) {
@@ -90,25 +83,13 @@ impl Setter<'_> {
             (Kind::Settings, Some(setting)) => {
                 if let Some(settings) = open(table, name) {
                     let value = Value::Text(self.value.to_owned());
-                    settings.insert(
-                        setting.to_owned(),
-                        Entry {
-                            place: self.place,
-                            value,
-                        },
-                    );
+                    settings.insert(setting.to_owned(), Entry { place: self.place, value });
                 }
             }
             (Kind::Standbys(keys), Some(below)) => self.standbys(keys, table.get_mut(name), below),
             (kind, None) => {
                 let value = read::from_flag(kind, self.value, self.place);
-                table.insert(
-                    name.to_owned(),
-                    Entry {
-                        place: self.place,
-                        value,
-                    },
-                );
+                table.insert(name.to_owned(), Entry { place: self.place, value });
             }
             (_, Some(_)) => self.complaints.push(Complaint::NoKeysBelow(name.to_owned())),
         }
@@ -117,11 +98,7 @@ impl Setter<'_> {
     /// Sets a key of every standby, or of the one that is named.
     fn standbys(&mut self, keys: &'static [Key], list: Option<&mut Entry>, rest: &str) {
         // Without standbys there is nothing to set, and the check says that they are missing.
-        let Some(Entry {
-            value: Value::List(items),
-            ..
-        }) = list
-        else {
+        let Some(Entry { value: Value::List(items), .. }) = list else {
             return;
         };
         let (name, below) = split(rest);
@@ -133,10 +110,7 @@ impl Setter<'_> {
         }
         let mut known = schema::names(keys);
         known.extend(items.iter().filter_map(name_of).map(str::to_owned));
-        let Some(standby) = items
-            .iter_mut()
-            .find(|item| name_of(item) == Some(name))
-            .and_then(as_table)
+        let Some(standby) = items.iter_mut().find(|item| name_of(item) == Some(name)).and_then(as_table)
         else {
             self.complaints.push(Complaint::unknown_key(name, known));
             return;
@@ -150,17 +124,13 @@ impl Setter<'_> {
 
 /// The first name of a dotted key, and what follows it.
 fn split(key: &str) -> (&str, Option<&str>) {
-    key.split_once('.')
-        .map_or((key, None), |(name, below)| (name, Some(below)))
+    key.split_once('.').map_or((key, None), |(name, below)| (name, Some(below)))
 }
 
 /// The table of that name, made if it is not there; `None` if the file has something else in its place, which the
 /// check reports.
 fn open<'a>(table: &'a mut Table, name: &str) -> Option<&'a mut Table> {
-    let empty = || Entry {
-        place: Place::File,
-        value: Value::Table(Table::new()),
-    };
+    let empty = || Entry { place: Place::File, value: Value::Table(Table::new()) };
     as_table(table.entry(name.to_owned()).or_insert_with(empty))
 }
 

@@ -56,9 +56,7 @@ impl Profile {
     /// A standby's own `recovery_prefetch` goes: it would win over the arm, and the arm's name would be wrong.
     #[must_use]
     pub fn with_prefetch(mut self, prefetch: Prefetch) -> Self {
-        self.postgres
-            .standby
-            .insert(SETTING.to_owned(), prefetch.to_string());
+        self.postgres.standby.insert(SETTING.to_owned(), prefetch.to_string());
         for standby in &mut self.standby {
             standby.settings.remove(SETTING);
         }
@@ -88,9 +86,6 @@ mod tests {
             assert_eq!(prefetch.to_string().parse(), Ok(prefetch));
         }
         let message = "Try".parse::<Prefetch>().map_err(|error| error.to_string());
-        assert_eq!(
-            message,
-            Err("\"Try\" is not a value of recovery_prefetch: try, off or on".to_owned())
-        );
+        assert_eq!(message, Err("\"Try\" is not a value of recovery_prefetch: try, off or on".to_owned()));
     }
 }

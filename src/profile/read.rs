@@ -19,11 +19,7 @@ pub(super) fn table(
     for (name, entry) in written {
         if schema::find(keys, name).is_none() {
             let complaint = Complaint::unknown_key(name, schema::names(keys));
-            problems.push(Problem {
-                place: entry.place,
-                key: join(path, name),
-                complaint,
-            });
+            problems.push(Problem { place: entry.place, key: join(path, name), complaint });
         }
     }
     let mut sound = toml::Table::new();
@@ -37,11 +33,7 @@ pub(super) fn table(
             }
             None if key.need == Need::Required => {
                 let complaint = Complaint::Missing(key.kind.allowed());
-                problems.push(Problem {
-                    place,
-                    key: path,
-                    complaint,
-                });
+                problems.push(Problem { place, key: path, complaint });
             }
             None => {}
         }
@@ -52,11 +44,7 @@ pub(super) fn table(
 /// `path.name`, on one line whatever the name.
 fn join(path: &str, name: &str) -> String {
     let name = printable(name);
-    if path.is_empty() {
-        name
-    } else {
-        format!("{path}.{name}")
-    }
+    if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
 fn value(kind: &Kind, entry: &Entry, path: &str, problems: &mut Vec<Problem>) -> Option<toml::Value> {
@@ -77,15 +65,8 @@ fn value(kind: &Kind, entry: &Entry, path: &str, problems: &mut Vec<Problem>) ->
         (kind, single) => self::single(kind, single),
     };
     if read.is_none() && problems.len() == before {
-        let complaint = Complaint::NotAllowed {
-            value: entry.value.to_string(),
-            allowed: kind.allowed(),
-        };
-        problems.push(Problem {
-            place: entry.place,
-            key: path.to_owned(),
-            complaint,
-        });
+        let complaint = Complaint::NotAllowed { value: entry.value.to_string(), allowed: kind.allowed() };
+        problems.push(Problem { place: entry.place, key: path.to_owned(), complaint });
     }
     read
 }
@@ -104,11 +85,7 @@ fn settings(written: &Table, path: &str, problems: &mut Vec<Problem>) -> toml::T
                 allowed: "a text, a number, true or false".to_owned(),
             }),
         };
-        let problem = |complaint| Problem {
-            place: entry.place,
-            key: join(path, name),
-            complaint,
-        };
+        let problem = |complaint| Problem { place: entry.place, key: join(path, name), complaint };
         problems.extend(complaint.map(problem));
     }
     sound
@@ -123,9 +100,9 @@ fn single(kind: &Kind, value: &Value) -> Option<toml::Value> {
         (Kind::Choice(words), Value::Text(word)) => {
             words.contains(&word.as_str()).then(|| word.clone().into())
         }
-        (Kind::Whole { least, most, .. }, Value::Whole(number)) => (least..=&most.unwrap_or(i64::MAX))
-            .contains(&number)
-            .then(|| (*number).into()),
+        (Kind::Whole { least, most, .. }, Value::Whole(number)) => {
+            (least..=&most.unwrap_or(i64::MAX)).contains(&number).then(|| (*number).into())
+        }
         (Kind::Number { least, most, .. }, value) => {
             let number = number(value)?;
             let enough = match *least {
@@ -137,9 +114,7 @@ fn single(kind: &Kind, value: &Value) -> Option<toml::Value> {
         (Kind::Share, value) => number(value).filter(|share| is_share(*share)).map(Into::into),
         (Kind::Size { least }, Value::Text(text)) => {
             let size: Bytes = text.parse().ok()?;
-            (*least..=MOST_BYTES)
-                .contains(&size)
-                .then(|| size.to_string().into())
+            (*least..=MOST_BYTES).contains(&size).then(|| size.to_string().into())
         }
         (Kind::Time(zero), Value::Text(text)) => {
             let time = SpanParser::new().parse_unsigned_duration(text).ok()?;
@@ -188,10 +163,7 @@ pub(super) fn from_flag(kind: &Kind, text: &str, place: Place) -> Value {
         Kind::Truth => trimmed.parse().map_or_else(|_| as_text(), Value::Bool),
         Kind::Names => {
             let names = trimmed.split(',').map(str::trim).filter(|name| !name.is_empty());
-            let entry = |name: &str| Entry {
-                place,
-                value: Value::Text(name.to_owned()),
-            };
+            let entry = |name: &str| Entry { place, value: Value::Text(name.to_owned()) };
             Value::List(names.map(entry).collect())
         }
         Kind::Text | Kind::Name | Kind::Choice(_) | Kind::Size { .. } | Kind::Time(_) => as_text(),

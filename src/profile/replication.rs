@@ -52,15 +52,9 @@ mod tests {
     #[test]
     fn every_standby_counts_in_the_order_of_the_profile_unless_some_are_named() {
         assert_eq!(quick(&[]).synchronous_standby_names(), "FIRST 1 (\"standby\")");
-        assert_eq!(
-            two_standbys(&[]).synchronous_standby_names(),
-            "FIRST 1 (\"standby\", \"other\")"
-        );
+        assert_eq!(two_standbys(&[]).synchronous_standby_names(), "FIRST 1 (\"standby\", \"other\")");
         let quorum = two_standbys(&["synchronous.method=ANY", "synchronous.standbys=other,standby"]);
-        assert_eq!(
-            quorum.synchronous_standby_names(),
-            "ANY 1 (\"other\", \"standby\")"
-        );
+        assert_eq!(quorum.synchronous_standby_names(), "ANY 1 (\"other\", \"standby\")");
         let named = two_standbys(&["synchronous.standbys=other"]);
         assert_eq!(named.synchronous_standby_names(), "FIRST 1 (\"other\")");
     }
@@ -83,17 +77,7 @@ mod tests {
         assert_eq!(work_mem("standby").as_deref(), Some("3MB"));
         assert_eq!(work_mem("other").as_deref(), Some("4MB"));
         assert_eq!(work_mem("nobody").as_deref(), Some("1MB"));
-        assert!(
-            !profile
-                .effective_settings("primary")
-                .contains_key("recovery_prefetch")
-        );
-        assert_eq!(
-            profile
-                .effective_settings("primary")
-                .get("shared_buffers")
-                .unwrap(),
-            "128MB"
-        );
+        assert!(!profile.effective_settings("primary").contains_key("recovery_prefetch"));
+        assert_eq!(profile.effective_settings("primary").get("shared_buffers").unwrap(), "128MB");
     }
 }

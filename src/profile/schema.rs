@@ -25,17 +25,9 @@ pub(super) enum Kind {
     /// A standby's name.
     Name,
     /// A whole number of `unit` within bounds; without a `most` as far as 64 bits go.
-    Whole {
-        least: i64,
-        most: Option<i64>,
-        unit: &'static str,
-    },
+    Whole { least: i64, most: Option<i64>, unit: &'static str },
     /// A finite number of `unit` within bounds.
-    Number {
-        least: Least,
-        most: f64,
-        unit: &'static str,
-    },
+    Number { least: Least, most: f64, unit: &'static str },
     /// Above 0 and up to 1, with so few decimals that rows can be chosen exactly.
     Share,
     /// `true` or `false`.
@@ -89,30 +81,14 @@ impl Kind {
                            \"primary\" and not a standby's key"
                     .into()
             }
-            Self::Whole {
-                least,
-                most: None,
-                unit,
-            } => format!("a whole number from {least} up ({unit})"),
-            Self::Whole {
-                least,
-                most: Some(most),
-                unit,
-            } => {
+            Self::Whole { least, most: None, unit } => format!("a whole number from {least} up ({unit})"),
+            Self::Whole { least, most: Some(most), unit } => {
                 format!("a whole number from {least} to {most} ({unit})")
             }
-            Self::Number {
-                least: Least::From(least),
-                most,
-                unit,
-            } => {
+            Self::Number { least: Least::From(least), most, unit } => {
                 format!("a number from {least} to {most} ({unit})")
             }
-            Self::Number {
-                least: Least::Above(least),
-                most,
-                unit,
-            } => {
+            Self::Number { least: Least::Above(least), most, unit } => {
                 format!("a number above {least} and up to {most} ({unit})")
             }
             Self::Share => "a number above 0 and up to 1, with at most six decimals".into(),
@@ -149,19 +125,11 @@ pub(super) fn find<'a>(keys: &'a [Key], name: &str) -> Option<&'a Key> {
 }
 
 const fn required(name: &'static str, kind: Kind) -> Key {
-    Key {
-        name,
-        need: Need::Required,
-        kind,
-    }
+    Key { name, need: Need::Required, kind }
 }
 
 const fn optional(name: &'static str, kind: Kind) -> Key {
-    Key {
-        name,
-        need: Need::Optional,
-        kind,
-    }
+    Key { name, need: Need::Optional, kind }
 }
 
 /// The keys of a profile.
@@ -179,44 +147,16 @@ pub(super) const PROFILE: &[Key] = &[
 
 const WORKLOAD: &[Key] = &[
     // 100,000 is 1.5 TB of accounts, 10^10 rows. Beyond 20,000 pgbench makes aid a bigint by itself.
-    required(
-        "scale",
-        Kind::Whole {
-            least: 1,
-            most: Some(100_000),
-            unit: "100,000 accounts each",
-        },
-    ),
-    required(
-        "rate_tps",
-        Kind::Number {
-            least: Least::Above(0.0),
-            most: 1e6,
-            unit: "transactions a second",
-        },
-    ),
-    required(
-        "clients",
-        Kind::Whole {
-            least: 1,
-            most: Some(10_000),
-            unit: "connections",
-        },
-    ),
+    required("scale", Kind::Whole { least: 1, most: Some(100_000), unit: "100,000 accounts each" }),
+    required("rate_tps", Kind::Number { least: Least::Above(0.0), most: 1e6, unit: "transactions a second" }),
+    required("clients", Kind::Whole { least: 1, most: Some(10_000), unit: "connections" }),
     required("baseline", Kind::Time(Zero::Allowed)),
 ];
 
 const UPDATE: &[Key] = &[
     required("fraction", Kind::Share),
     // The smallest database has as many accounts, so no batch is without rows to look at.
-    required(
-        "batches",
-        Kind::Whole {
-            least: 1,
-            most: Some(100_000),
-            unit: "transactions",
-        },
-    ),
+    required("batches", Kind::Whole { least: 1, most: Some(100_000), unit: "transactions" }),
     required("batch_interval", Kind::Time(Zero::Allowed)),
     required("flush_deadline", Kind::Time(Zero::Refused)),
 ];
@@ -229,14 +169,7 @@ const FAULT: &[Key] = &[
 
 const SYNCHRONOUS: &[Key] = &[
     required("method", Kind::Choice(&["FIRST", "ANY"])),
-    required(
-        "count",
-        Kind::Whole {
-            least: 0,
-            most: Some(1000),
-            unit: "standbys; 0 is asynchronous",
-        },
-    ),
+    required("count", Kind::Whole { least: 0, most: Some(1000), unit: "standbys; 0 is asynchronous" }),
     optional("standbys", Kind::Names),
 ];
 
@@ -248,50 +181,15 @@ const POSTGRES: &[Key] = &[
 ];
 
 // Docker refuses fewer than 0.01 CPUs and takes a /dev/shm of 0 for its default.
-const CPUS: Key = required(
-    "cpus",
-    Kind::Number {
-        least: Least::From(0.01),
-        most: 1024.0,
-        unit: "CPUs, in whole or part",
-    },
-);
-const MEMORY: Key = required(
-    "memory",
-    Kind::Size {
-        least: Bytes(64 << 20),
-    },
-);
-const SHM: Key = required(
-    "shm",
-    Kind::Size {
-        least: Bytes(1 << 20),
-    },
-);
-const READ_IOPS: Key = required(
-    "read_iops",
-    Kind::Whole {
-        least: 1,
-        most: None,
-        unit: "operations a second",
-    },
-);
-const WRITE_IOPS: Key = required(
-    "write_iops",
-    Kind::Whole {
-        least: 1,
-        most: None,
-        unit: "operations a second",
-    },
-);
-const READ_AHEAD: Key = required(
-    "read_ahead_kb",
-    Kind::Whole {
-        least: 0,
-        most: Some(1 << 20),
-        unit: "kB",
-    },
-);
+const CPUS: Key =
+    required("cpus", Kind::Number { least: Least::From(0.01), most: 1024.0, unit: "CPUs, in whole or part" });
+const MEMORY: Key = required("memory", Kind::Size { least: Bytes(64 << 20) });
+const SHM: Key = required("shm", Kind::Size { least: Bytes(1 << 20) });
+const READ_IOPS: Key =
+    required("read_iops", Kind::Whole { least: 1, most: None, unit: "operations a second" });
+const WRITE_IOPS: Key =
+    required("write_iops", Kind::Whole { least: 1, most: None, unit: "operations a second" });
+const READ_AHEAD: Key = required("read_ahead_kb", Kind::Whole { least: 0, most: Some(1 << 20), unit: "kB" });
 
 const MACHINE: &[Key] = &[CPUS, MEMORY, SHM, READ_IOPS, WRITE_IOPS, READ_AHEAD];
 

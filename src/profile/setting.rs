@@ -9,10 +9,7 @@ use super::tree::{Entry, Table, Value, as_table};
 const RESERVED: &[(&str, &str)] = &[
     ("archive_cleanup_command", ONLY_STREAMING),
     ("config_file", FILES),
-    (
-        "data_checksums",
-        "it is fixed at initdb; set postgres.data_checksums instead",
-    ),
+    ("data_checksums", "it is fixed at initdb; set postgres.data_checksums instead"),
     ("data_directory", FILES),
     ("external_pid_file", FILES),
     ("hba_file", FILES),
@@ -26,10 +23,7 @@ const RESERVED: &[(&str, &str)] = &[
     ("log_destination", LOGS),
     ("logging_collector", LOGS),
     ("port", NETWORK),
-    (
-        "primary_conninfo",
-        "the lab connects the standbys; their application_name is the standby's name",
-    ),
+    ("primary_conninfo", "the lab connects the standbys; their application_name is the standby's name"),
     ("primary_slot_name", "the lab makes no replication slots"),
     ("recovery_end_command", ONLY_STREAMING),
     ("recovery_target", WHOLE_TIMELINE),
@@ -41,10 +35,7 @@ const RESERVED: &[(&str, &str)] = &[
     ("recovery_target_timeline", WHOLE_TIMELINE),
     ("recovery_target_xid", WHOLE_TIMELINE),
     ("restore_command", ONLY_STREAMING),
-    (
-        "synchronous_standby_names",
-        "it is made from the table [synchronous]",
-    ),
+    ("synchronous_standby_names", "it is made from the table [synchronous]"),
     ("unix_socket_directories", NETWORK),
 ];
 
@@ -74,14 +65,10 @@ pub(super) fn check(name: &str, text: &str) -> Option<Complaint> {
         return Some(refuse("text without control characters"));
     }
     if name == "wal_level" && !WAL_LEVELS.contains(&text) {
-        return Some(refuse(
-            "\"replica\" or \"logical\", without which no standby streams",
-        ));
+        return Some(refuse("\"replica\" or \"logical\", without which no standby streams"));
     }
     if name == "shared_buffers" && size(text).is_none() {
-        return Some(refuse(
-            "a size as PostgreSQL has it, as in \"128MB\", or a number of 8 kB blocks",
-        ));
+        return Some(refuse("a size as PostgreSQL has it, as in \"128MB\", or a number of 8 kB blocks"));
     }
     None
 }
@@ -107,9 +94,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 /// The size of a setting that PostgreSQL counts in blocks of 8 kB unless it has a unit; fractions are allowed there.
 pub(super) fn size(text: &str) -> Option<Bytes> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit: u64 = match unit.trim() {
         "" => 8 << 10,
@@ -126,11 +111,7 @@ pub(super) fn flatten_all(keys: &'static [Key], table: &mut Table, path: &str, p
         let Some(entry) = table.get_mut(key.name) else {
             continue;
         };
-        let path = if path.is_empty() {
-            key.name.to_owned()
-        } else {
-            format!("{path}.{}", key.name)
-        };
+        let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
         match (&key.kind, &mut entry.value) {
             (Kind::Settings, Value::Table(settings)) => flatten(settings, &path, problems),
             (Kind::Table(keys), Value::Table(inner)) => flatten_all(keys, inner, &path, problems),
@@ -151,11 +132,7 @@ fn flatten(settings: &mut Table, path: &str, problems: &mut Vec<Problem>) {
     while let Some((name, entry)) = open.pop() {
         match entry.value {
             Value::Table(inner) if !inner.is_empty() => {
-                open.extend(
-                    inner
-                        .into_iter()
-                        .map(|(key, entry)| (format!("{name}.{key}"), entry)),
-                );
+                open.extend(inner.into_iter().map(|(key, entry)| (format!("{name}.{key}"), entry)));
             }
             _ => {
                 let place = entry.place;

@@ -90,13 +90,7 @@ fn table(written: &DeTable<'_>, lines: &Lines) -> Table {
     let entry = |(key, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
         let name: &std::borrow::Cow<'_, str> = key.get_ref();
         let place = lines.place(key.span().start);
-        (
-            name.to_string(),
-            Entry {
-                place,
-                value: self::value(value.get_ref(), lines),
-            },
-        )
+        (name.to_string(), Entry { place, value: self::value(value.get_ref(), lines) })
     };
     written.iter().map(entry).collect()
 }
@@ -106,10 +100,9 @@ fn value(written: &DeValue<'_>, lines: &Lines) -> Value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map_or_else(|_| Value::Other(number.to_string()), Value::Whole),
-        DeValue::Float(number) => number
-            .as_str()
-            .parse()
-            .map_or_else(|_| Value::Other(number.to_string()), Value::Number),
+        DeValue::Float(number) => {
+            number.as_str().parse().map_or_else(|_| Value::Other(number.to_string()), Value::Number)
+        }
         DeValue::Boolean(truth) => Value::Bool(*truth),
         DeValue::Datetime(date) => Value::Other(date.to_string()),
         DeValue::Array(items) => {

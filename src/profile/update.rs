@@ -27,10 +27,7 @@ impl Share {
         // A cast from f64 ends at the integer's bounds; a checked fraction is between a millionth and 1.
         let parts = (fraction * f64::from(SHARE_PARTS)).round() as u32;
         let divisor = greatest_common_divisor(parts, SHARE_PARTS);
-        Self {
-            numerator: parts / divisor,
-            denominator: SHARE_PARTS / divisor,
-        }
+        Self { numerator: parts / divisor, denominator: SHARE_PARTS / divisor }
     }
 
     /// A condition on `aid` that holds for exactly `numerator` of any `denominator` consecutive rows.
@@ -38,10 +35,7 @@ impl Share {
     /// As the two have no common divisor, `aid * numerator` takes each remainder once in `denominator` rows. The
     /// product is a `bigint`: `aid` is an `int` up to scale 20,000.
     pub fn predicate(self) -> String {
-        let Self {
-            numerator,
-            denominator,
-        } = self;
+        let Self { numerator, denominator } = self;
         if numerator == 1 {
             format!("aid % {denominator} = 0")
         } else {
@@ -52,11 +46,7 @@ impl Share {
 
 /// Of `b` and 0 it is `b`, so it is never 0 for a `b` above 0.
 fn greatest_common_divisor(a: u32, b: u32) -> u32 {
-    if a == 0 {
-        b
-    } else {
-        greatest_common_divisor(b % a, a)
-    }
+    if a == 0 { b } else { greatest_common_divisor(b % a, a) }
 }
 
 impl Profile {
@@ -76,10 +66,7 @@ impl Profile {
         let (accounts, batches) = (u128::from(self.accounts()), u128::from(self.update.batches));
         // Within u64, as `batch` is at most `batches` and the quotient so at most `accounts`.
         let end = move |batch: u32| (accounts * u128::from(batch) / batches) as u64;
-        (0..self.update.batches).map(move |batch| AidRange {
-            first: end(batch) + 1,
-            last: end(batch + 1),
-        })
+        (0..self.update.batches).map(move |batch| AidRange { first: end(batch) + 1, last: end(batch + 1) })
     }
 }
 
@@ -109,30 +96,18 @@ mod tests {
             (0.999_999, 999_999, 1_000_000),
             (0.5, 1, 2),
         ] {
-            assert_eq!(
-                Share::of(fraction),
-                Share {
-                    numerator,
-                    denominator
-                },
-                "{fraction}"
-            );
+            assert_eq!(Share::of(fraction), Share { numerator, denominator }, "{fraction}");
         }
     }
 
     #[test]
     fn exactly_the_share_of_any_rows_in_a_row_is_chosen() {
-        for millionths in [
-            1_u32, 7, 1000, 50_000, 150_000, 333_333, 500_000, 999_999, 1_000_000,
-        ] {
+        for millionths in [1_u32, 7, 1000, 50_000, 150_000, 333_333, 500_000, 999_999, 1_000_000] {
             let share = Share::of(f64::from(millionths) / 1e6);
             let rows = u64::from(share.denominator);
             for first in [1, 12_345, 9_999_000_001] {
                 let count = (first..first + rows).filter(|aid| chosen(share, *aid)).count();
-                assert_eq!(
-                    count, share.numerator as usize,
-                    "{millionths} millionths from {first}"
-                );
+                assert_eq!(count, share.numerator as usize, "{millionths} millionths from {first}");
             }
         }
     }

@@ -194,11 +194,7 @@ mod tests {
     #[test]
     fn in_a_real_hang_of_38_minutes_the_estimate_is_right_and_steady() {
         let rows = capture();
-        let streaming_s = rows
-            .iter()
-            .find(|(t_s, _, walreceiver)| *t_s > 10.0 && *walreceiver)
-            .unwrap()
-            .0;
+        let streaming_s = rows.iter().find(|(t_s, _, walreceiver)| *t_s > 10.0 && *walreceiver).unwrap().0;
         assert_eq!(streaming_s.round(), 2_311.0);
         let (mut eta, mut end_s): (Eta, Option<f64>) = Default::default();
         for (t_s, lag_bytes, _) in rows.into_iter().take_while(|row| row.0 < streaming_s) {
@@ -210,15 +206,9 @@ mod tests {
             let truth_s = streaming_s - t_s;
             if t_s >= 60.0 {
                 let error = (left_s - truth_s).abs();
-                assert!(
-                    error < 0.05 * truth_s + 3.0,
-                    "{left_s} s left at {t_s} s, in truth {truth_s} s"
-                );
+                assert!(error < 0.05 * truth_s + 3.0, "{left_s} s left at {t_s} s, in truth {truth_s} s");
                 let moved = end_s.map_or(0.0, |end_s: f64| (t_s + left_s - end_s).abs());
-                assert!(
-                    moved < 0.03 * truth_s + 3.0,
-                    "the end moved by {moved} s at {t_s} s"
-                );
+                assert!(moved < 0.03 * truth_s + 3.0, "the end moved by {moved} s at {t_s} s");
             }
             end_s = Some(t_s + left_s);
         }

@@ -32,12 +32,7 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(view: View) -> Self {
-        Self {
-            view,
-            phase: None,
-            flowing_s: 0.0,
-            eta: Eta::default(),
-        }
+        Self { view, phase: None, flowing_s: 0.0, eta: Eta::default() }
     }
 
     /// Takes the next row and says what to show: the phase and the primary, a line a standby, and in a hang how long
@@ -56,21 +51,10 @@ impl Live {
         {
             self.eta.observe(row.t_s, lag_bytes);
         }
-        let phase = format!(
-            "{} for {}, primary at {} TPS",
-            row.phase.name(),
-            duration(row.t_s - since_s),
-            rate(tps)
-        );
-        let standbys = self
-            .view
-            .standbys
-            .iter()
-            .map(|(node, cap)| standby(row, node, *cap));
-        std::iter::once(phase)
-            .chain(standbys)
-            .chain(self.hang(row))
-            .collect()
+        let phase =
+            format!("{} for {}, primary at {} TPS", row.phase.name(), duration(row.t_s - since_s), rate(tps));
+        let standbys = self.view.standbys.iter().map(|(node, cap)| standby(row, node, *cap));
+        std::iter::once(phase).chain(standbys).chain(self.hang(row)).collect()
     }
 
     /// Notes that the row is the first of its phase. What was seen before the fault says nothing about the hang
@@ -101,9 +85,7 @@ fn standby(row: &Row, node: &str, cap: Option<u64>) -> String {
     let cap = cap.map(|cap| format!("/{cap}")).unwrap_or_default();
     let lag = row
         .number(node, &Metric::LagBytes)
-        .map_or("lag unknown".to_owned(), |bytes| {
-            format!("{} behind", size(bytes))
-        });
+        .map_or("lag unknown".to_owned(), |bytes| format!("{} behind", size(bytes)));
     format!("{node} {reads}{cap} reads/s, {lag}")
 }
 
@@ -121,16 +103,9 @@ mod tests {
     }
 
     fn row(t_s: f64, phase: Phase, cells: &[(&str, Metric, f64)]) -> Row {
-        let cells = cells
-            .iter()
-            .map(|(node, metric, value)| (Column::new(node, metric.clone()), (*value).into()));
-        Row {
-            tick: 0,
-            t_s,
-            unix_s: 0.0,
-            phase,
-            cells: cells.collect(),
-        }
+        let cells =
+            cells.iter().map(|(node, metric, value)| (Column::new(node, metric.clone()), (*value).into()));
+        Row { tick: 0, t_s, unix_s: 0.0, phase, cells: cells.collect() }
     }
 
     /// A second of a hang in which the lag shrinks by 2 MB a second.
@@ -145,10 +120,7 @@ mod tests {
 
     /// The block after the last of these rows.
     fn shown(live: &mut Live, rows: impl IntoIterator<Item = Row>) -> Vec<String> {
-        rows.into_iter()
-            .map(|row| live.advance(&row))
-            .last()
-            .unwrap_or_default()
+        rows.into_iter().map(|row| live.advance(&row)).last().unwrap_or_default()
     }
 
     #[test]
@@ -161,10 +133,7 @@ mod tests {
         let rows = [row(10.0, Phase::Update, &cells), row(22.0, Phase::Update, &cells)];
         assert_eq!(
             shown(&mut live(), rows),
-            [
-                "update for 12 s, primary at 4.9 TPS",
-                "standby 200/200 reads/s, 10.0 GB behind"
-            ]
+            ["update for 12 s, primary at 4.9 TPS", "standby 200/200 reads/s, 10.0 GB behind"]
         );
     }
 
@@ -184,22 +153,13 @@ mod tests {
     fn what_is_not_known_is_told_as_such_and_never_as_zero() {
         assert_eq!(
             shown(&mut live(), [row(1.0, Phase::Settle, &[])]),
-            [
-                "settle for 0 s, primary at ? TPS",
-                "standby ?/200 reads/s, lag unknown"
-            ]
+            ["settle for 0 s, primary at ? TPS", "standby ?/200 reads/s, lag unknown"]
         );
     }
 
     #[test]
     fn without_a_rate_the_hang_is_told_without_an_estimate() {
-        let standing = |t| {
-            row(
-                f64::from(t),
-                Phase::Recovery,
-                &[("standby", Metric::LagBytes, 5e8)],
-            )
-        };
+        let standing = |t| row(f64::from(t), Phase::Recovery, &[("standby", Metric::LagBytes, 5e8)]);
         let block = shown(&mut live(), (0..20).map(standing));
         assert_eq!(block.last().map(String::as_str), Some("no commit for 19 s"));
     }
@@ -218,10 +178,7 @@ mod tests {
         let rows = (0..30).map(|t| hung(f64::from(t))).chain([commit]);
         assert_eq!(shown(&mut live, rows).len(), 2);
         let block = shown(&mut live, (31..=35).map(|t| hung(f64::from(t))));
-        assert_eq!(
-            block.last().map(String::as_str),
-            Some("no commit for 5 s, about 2 min left")
-        );
+        assert_eq!(block.last().map(String::as_str), Some("no commit for 5 s, about 2 min left"));
     }
 
     #[test]
@@ -253,10 +210,7 @@ mod tests {
         ];
         assert_eq!(
             shown(&mut live, [row(1.0, Phase::Baseline, &cells)])[1..],
-            [
-                "standby_1 500/500 reads/s, lag unknown",
-                "standby_2 12345 reads/s, 0 MB behind"
-            ]
+            ["standby_1 500/500 reads/s, lag unknown", "standby_2 12345 reads/s, 0 MB behind"]
         );
     }
 

@@ -67,9 +67,7 @@ impl Progress {
     }
 
     fn new(display: Display) -> Self {
-        Self {
-            display: Arc::new(display),
-        }
+        Self { display: Arc::new(display) }
     }
 
     /// Says what is being done from now on; what was being done before has ended.

@@ -13,18 +13,13 @@ pub(super) struct Plain {
 
 impl fmt::Debug for Plain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plain")
-            .field("started", &self.started)
-            .finish_non_exhaustive()
+        f.debug_struct("Plain").field("started", &self.started).finish_non_exhaustive()
     }
 }
 
 impl Plain {
     pub(super) fn new(sink: impl Write + Send + 'static) -> Self {
-        Self {
-            started: Instant::now(),
-            sink: Mutex::new(Box::new(sink)),
-        }
+        Self { started: Instant::now(), sink: Mutex::new(Box::new(sink)) }
     }
 
     pub(super) fn line(&self, text: &str) {

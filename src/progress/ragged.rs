@@ -20,10 +20,7 @@ pub(super) struct Ragged<T> {
 
 impl<T: TermLike> Ragged<T> {
     pub(super) fn new(term: T) -> Self {
-        Self {
-            term,
-            blanks: Mutex::new(String::new()),
-        }
+        Self { term, blanks: Mutex::new(String::new()) }
     }
 
     fn take_blanks(&self) -> String {
@@ -71,10 +68,7 @@ impl<T: TermLike> TermLike for Ragged<T> {
 
     fn write_str(&self, text: &str) -> io::Result<()> {
         if text.bytes().all(|byte| byte == b' ') {
-            self.blanks
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push_str(text);
+            self.blanks.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
             return Ok(());
         }
         self.write_blanks()?;

@@ -52,11 +52,7 @@ impl Terminal {
         bar.set_style(spinner());
         bar.set_message(text.to_owned());
         bar.enable_steady_tick(FRAME);
-        *running = Some(Step {
-            text: text.to_owned(),
-            bar,
-            detail: None,
-        });
+        *running = Some(Step { text: text.to_owned(), bar, detail: None });
     }
 
     /// On a line of its own: behind a long step it would be the part that a narrow terminal cuts off.
@@ -85,10 +81,7 @@ impl Terminal {
 
     /// An empty block below the running step.
     pub(super) fn block(&self) -> Block {
-        Block {
-            bars: self.bars.clone(),
-            lines: Vec::new(),
-        }
+        Block { bars: self.bars.clone(), lines: Vec::new() }
     }
 
     /// Makes a line that stays of a step. It says how long the step took and not how it went: the next line does.
@@ -103,9 +96,7 @@ impl Terminal {
 
     fn line(&self, text: &str) {
         // Progress that cannot be shown must not end the run that it tells of.
-        let _ = self
-            .bars
-            .suspend(|| self.term.write_line(text).and_then(|()| self.term.flush()));
+        let _ = self.bars.suspend(|| self.term.write_line(text).and_then(|()| self.term.flush()));
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Step>> {
@@ -133,8 +124,7 @@ impl Block {
             self.lines.pop().iter().for_each(|line| remove(&self.bars, line));
         }
         while self.lines.len() < texts.len() {
-            self.lines
-                .push(lower_line(self.bars.add(ProgressBar::no_length())));
+            self.lines.push(lower_line(self.bars.add(ProgressBar::no_length())));
         }
         for (line, text) in self.lines.iter().zip(texts) {
             line.set_message(text.clone());
@@ -161,11 +151,12 @@ fn remove(bars: &MultiProgress, bar: &ProgressBar) {
 }
 
 fn spinner() -> ProgressStyle {
-    style("{spinner} {seconds}  {wide_msg}")
-        .tick_chars("|/-\\ ")
-        .with_key("seconds", |state: &ProgressState, out: &mut dyn Write| {
+    style("{spinner} {seconds}  {wide_msg}").tick_chars("|/-\\ ").with_key(
+        "seconds",
+        |state: &ProgressState, out: &mut dyn Write| {
             let _ = out.write_str(&seconds(state.elapsed()));
-        })
+        },
+    )
 }
 
 /// A style of this template, or indicatif's own if the template is wrong.

@@ -84,9 +84,7 @@ fn row(t_s: f64, phase: Phase) -> SharedRow {
         t_s,
         unix_s: 0.0,
         phase,
-        cells: cells
-            .map(|(node, metric, value)| (Column::new(node, metric), value.into()))
-            .into(),
+        cells: cells.map(|(node, metric, value)| (Column::new(node, metric), value.into())).into(),
     }))
 }
 
@@ -104,10 +102,7 @@ fn a_log_gets_a_line_a_step_and_a_note_and_nothing_for_details() {
     progress.detail("41 %");
     progress.note("read-ahead is 128 kB");
     progress.finish();
-    assert_eq!(
-        timeless(&log.text()),
-        "# s] copying the disks\n# s] read-ahead is 128 kB"
-    );
+    assert_eq!(timeless(&log.text()), "# s] copying the disks\n# s] read-ahead is 128 kB");
 }
 
 #[tokio::test]

@@ -3,30 +3,18 @@
 /// A time: `41 s`, `32 min 14 s`.
 pub(super) fn duration(seconds: f64) -> String {
     let seconds = whole(seconds);
-    if seconds < 120 {
-        format!("{seconds} s")
-    } else {
-        format!("{} min {} s", seconds / 60, seconds % 60)
-    }
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min {} s", seconds / 60, seconds % 60) }
 }
 
 /// A time that is an estimate: `48 s`, `33 min`. Never nothing, since nothing left would be told otherwise.
 pub(super) fn estimate(seconds: f64) -> String {
     let seconds = whole(seconds).max(1);
-    if seconds < 120 {
-        format!("{seconds} s")
-    } else {
-        format!("{} min", (seconds + 30) / 60)
-    }
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", (seconds + 30) / 60) }
 }
 
 /// A number of bytes in decimal units: `0 MB`, `312 MB`, `10.0 GB`.
 pub(super) fn size(bytes: f64) -> String {
-    if bytes < 999.5e6 {
-        format!("{:.0} MB", bytes / 1e6)
-    } else {
-        format!("{:.1} GB", bytes / 1e9)
-    }
+    if bytes < 999.5e6 { format!("{:.0} MB", bytes / 1e6) } else { format!("{:.1} GB", bytes / 1e9) }
 }
 
 /// A rate in events a second: `0`, `4.9`, `203`; a question mark where it is not known.

@@ -42,19 +42,13 @@ pub fn comparison(arms: &[Arm]) -> String {
         format!("## Figures\n\n{}", figures(arms)),
         format!("## What differs\n\n{}", what_differs(arms)),
     ];
-    let sections: Vec<String> = sections
-        .into_iter()
-        .filter(|section| !section.is_empty())
-        .collect();
+    let sections: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     sections.join("\n")
 }
 
 fn uncapped(arms: &[Arm]) -> String {
-    let names: Vec<&str> = arms
-        .iter()
-        .filter(|arm| !arm.run.capped)
-        .map(|arm| arm.run.arm.as_str())
-        .collect();
+    let names: Vec<&str> =
+        arms.iter().filter(|arm| !arm.run.capped).map(|arm| arm.run.arm.as_str()).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -190,37 +184,25 @@ fn figures(arms: &[Arm]) -> String {
         .chain(pair.map(|(first, second)| format!("{} / {}", first.run.arm, second.run.arm)));
     let mut table = Table::new(header);
     table.row(named("verdict", arms, |arm| arm.summary.verdict.to_string()));
-    table.row(named("cap on reads", arms, |arm| {
-        or_none(arm.summary.read_iops_cap)
-    }));
-    let hang = named("longest time without a commit after the fault", arms, |arm| {
-        hang_in_words(arm.summary)
-    });
+    table.row(named("cap on reads", arms, |arm| or_none(arm.summary.read_iops_cap)));
+    let hang = named("longest time without a commit after the fault", arms, |arm| hang_in_words(arm.summary));
     let hang_ratio = pair.and_then(|(first, second)| {
         Ratio::OfTimes.words(ended_hang_s(first.summary), ended_hang_s(second.summary))
     });
     table.row(hang.into_iter().chain(hang_ratio));
     for figure in &FIGURES {
-        let cells = named(figure.name, arms, |arm| {
-            or_not_known((figure.value)(arm.summary), figure.words)
-        });
+        let cells = named(figure.name, arms, |arm| or_not_known((figure.value)(arm.summary), figure.words));
         let ratio = pair.and_then(|(first, second)| {
-            figure
-                .ratio
-                .words((figure.value)(first.summary), (figure.value)(second.summary))
+            figure.ratio.words((figure.value)(first.summary), (figure.value)(second.summary))
         });
         table.row(cells.into_iter().chain(ratio));
     }
-    table.row(named("missed rows", arms, |arm| {
-        human::count(arm.summary.missed_ticks)
-    }));
+    table.row(named("missed rows", arms, |arm| human::count(arm.summary.missed_ticks)));
     table.render()
 }
 
 fn named(name: &str, arms: &[Arm], cell: impl Fn(&Arm) -> String) -> Vec<String> {
-    std::iter::once(name.to_owned())
-        .chain(arms.iter().map(cell))
-        .collect()
+    std::iter::once(name.to_owned()).chain(arms.iter().map(cell)).collect()
 }
 
 /// The length of a hang that was seen to end: a lower bound has no ratio.
@@ -259,21 +241,12 @@ fn what_is_shared(arms: &[Arm], differences: &[Difference]) -> String {
         (&["profile.workload"], "the load".to_owned()),
         (&["profile.update"], "the update".to_owned()),
         (&["profile.fault"], "the fault".to_owned()),
-        (
-            &["profile.primary", "profile.standby", "capped"],
-            "the limits of the nodes".to_owned(),
-        ),
+        (&["profile.primary", "profile.standby", "capped"], "the limits of the nodes".to_owned()),
     ];
-    let shared: Vec<String> = asked
-        .into_iter()
-        .filter(|(places, _)| same(places))
-        .map(|(_, what)| what)
-        .collect();
+    let shared: Vec<String> =
+        asked.into_iter().filter(|(places, _)| same(places)).map(|(_, what)| what).collect();
     if shared.is_empty() {
         return String::new();
     }
-    format!(
-        "The same in all: {}; and all else in `run.json`.\n",
-        shared.join(", ")
-    )
+    format!("The same in all: {}; and all else in `run.json`.\n", shared.join(", "))
 }

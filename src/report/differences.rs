@@ -7,14 +7,7 @@ use serde_json::Value;
 use crate::store::RunInfo;
 
 /// Parts of `run.json` that name a run or were measured in it, and so always differ.
-const OWN: [&str; 6] = [
-    "run_id",
-    "started",
-    "arm",
-    "command_line",
-    "cap_proof",
-    "description",
-];
+const OWN: [&str; 6] = ["run_id", "started", "arm", "command_line", "cap_proof", "description"];
 
 /// A place in `run.json` and what stands there in each arm, in the order of the arms.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,29 +29,16 @@ pub(super) fn differences<'a>(runs: impl Iterator<Item = &'a RunInfo>) -> Vec<Di
             place: place.clone(),
             values: flat
                 .iter()
-                .map(|run| {
-                    run.get(place)
-                        .cloned()
-                        .unwrap_or_else(|| absent(place).to_owned())
-                })
+                .map(|run| run.get(place).cloned().unwrap_or_else(|| absent(place).to_owned()))
                 .collect(),
         })
-        .filter(|difference| {
-            difference
-                .values
-                .windows(2)
-                .any(|pair| pair.first() != pair.last())
-        })
+        .filter(|difference| difference.values.windows(2).any(|pair| pair.first() != pair.last()))
         .collect()
 }
 
 /// What stands for a place that a run lacks.
 fn absent(place: &str) -> &'static str {
-    if place.contains(".settings.") || place.starts_with("profile.postgres.") {
-        "default"
-    } else {
-        "none"
-    }
+    if place.contains(".settings.") || place.starts_with("profile.postgres.") { "default" } else { "none" }
 }
 
 fn flatten(run: &RunInfo) -> BTreeMap<String, String> {
@@ -71,11 +51,7 @@ fn flatten(run: &RunInfo) -> BTreeMap<String, String> {
 
 fn walk(place: &str, value: &Value, places: &mut BTreeMap<String, String>) {
     let below = |name: &str| {
-        if place.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{place}.{name}")
-        }
+        if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
     };
     match value {
         Value::Object(fields) => {
@@ -123,9 +99,6 @@ mod tests {
             ("nodes.standby.settings.max_wal_size", "default 32GB"),
             ("profile.synchronous.standbys.0", "none standby"),
         ];
-        assert_eq!(
-            found,
-            expected.map(|(place, values)| (place.to_owned(), values.to_owned()))
-        );
+        assert_eq!(found, expected.map(|(place, values)| (place.to_owned(), values.to_owned())));
     }
 }

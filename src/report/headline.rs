@@ -18,11 +18,8 @@ pub fn headline(run: &RunInfo, summary: &Summary) -> String {
 }
 
 fn stalled(run: &RunInfo, summary: &Summary) -> String {
-    let mut text = format!(
-        "no commit for {} {}",
-        hang_in_words(summary),
-        after_the_fault(run.profile.fault.kind)
-    );
+    let mut text =
+        format!("no commit for {} {}", hang_in_words(summary), after_the_fault(run.profile.fault.kind));
     if let Some(lag) = summary.lag_at_fault_bytes {
         text += &format!(" with {} of WAL left to replay", human::bytes(lag as f64));
     }
@@ -45,17 +42,12 @@ fn no_stall(run: &RunInfo, summary: &Summary) -> String {
         None => "the longest gap is not known".to_owned(),
     };
     let streaming = match summary.time_to_streaming_s {
-        Some(seconds) => format!(
-            "; {} streamed again after {}",
-            run.profile.fault.node,
-            human::seconds(seconds)
-        ),
+        Some(seconds) => {
+            format!("; {} streamed again after {}", run.profile.fault.node, human::seconds(seconds))
+        }
         None => String::new(),
     };
-    format!(
-        "commits went on {} ({longest}){streaming}.",
-        after_the_fault(run.profile.fault.kind)
-    )
+    format!("commits went on {} ({longest}){streaming}.", after_the_fault(run.profile.fault.kind))
 }
 
 fn inconclusive(summary: &Summary) -> String {

@@ -14,8 +14,7 @@ impl Table {
     }
 
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows
-            .push(cells.into_iter().map(|cell| escape(&cell.into())).collect());
+        self.rows.push(cells.into_iter().map(|cell| escape(&cell.into())).collect());
     }
 
     /// Has it rows besides its header.
@@ -29,11 +28,7 @@ impl Table {
         let widths: Vec<usize> = (0..columns)
             .map(|at| {
                 let cells = self.rows.iter().filter_map(|row| row.get(at));
-                cells
-                    .map(|cell| cell.chars().count())
-                    .max()
-                    .unwrap_or_default()
-                    .max(3)
+                cells.map(|cell| cell.chars().count()).max().unwrap_or_default().max(3)
             })
             .collect();
         let mut text = String::new();
@@ -53,10 +48,7 @@ fn line<'a>(widths: &[usize], cell: impl Fn(usize) -> &'a str, fill: char) -> St
         let cell = cell(column);
         text.push(' ');
         text += cell;
-        text.extend(std::iter::repeat_n(
-            fill,
-            width.saturating_sub(cell.chars().count()),
-        ));
+        text.extend(std::iter::repeat_n(fill, width.saturating_sub(cell.chars().count())));
         text += " |";
     }
     text.push('\n');

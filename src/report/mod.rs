@@ -50,10 +50,6 @@ fn after_the_fault(kind: FaultKind) -> &'static str {
 fn hang_in_words(summary: &Summary) -> String {
     or_not_known(summary.hang_s, |hang_s| {
         let length = crate::human::seconds(hang_s);
-        if summary.hang_ended == Some(false) {
-            format!("at least {length}")
-        } else {
-            length
-        }
+        if summary.hang_ended == Some(false) { format!("at least {length}") } else { length }
     })
 }

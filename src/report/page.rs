@@ -26,19 +26,13 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
         format!("## Limitations\n\n{}", reading::limitations(run)),
         format!("## To repeat it\n\n```\n{}\n```\n", command(run)),
     ];
-    let sections: Vec<String> = sections
-        .into_iter()
-        .filter(|section| !section.is_empty())
-        .collect();
+    let sections: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     sections.join("\n")
 }
 
 fn title(run: &RunInfo) -> String {
     let major = run.server.version_num / 10_000;
-    format!(
-        "PostgreSQL {major}, profile {}, recovery_prefetch={}",
-        run.profile_name, run.arm
-    )
+    format!("PostgreSQL {major}, profile {}, recovery_prefetch={}", run.profile_name, run.arm)
 }
 
 fn uncapped(run: &RunInfo) -> String {
@@ -57,11 +51,7 @@ fn reasons(summary: &Summary) -> String {
         (Verdict::Inconclusive, _) => "Why, and what else limits the figures:",
         (Verdict::Stalled | Verdict::NoStall, _) => "What limits this:",
     };
-    let reasons: String = summary
-        .reasons
-        .iter()
-        .map(|reason| format!("- {reason}\n"))
-        .collect();
+    let reasons: String = summary.reasons.iter().map(|reason| format!("- {reason}\n")).collect();
     format!("{lead}\n\n{reasons}")
 }
 
@@ -73,33 +63,18 @@ fn figures(run: &RunInfo, summary: &Summary) -> String {
     let mut table = Table::new(["figure", "value"]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     row("verdict", summary.verdict.to_string());
-    row(
-        "longest time without a commit after the fault",
-        hang_in_words(summary),
-    );
+    row("longest time without a commit after the fault", hang_in_words(summary));
     row(&format!("... reads by {standby} in it"), hang_reads(summary));
     row("... a second: mean, median, peak", hang_rates(summary));
     row("... cap", or_none(summary.read_iops_cap));
-    row(
-        &format!("from the fault until {standby} streamed again"),
-        seconds(summary.time_to_streaming_s),
-    );
-    row(
-        &format!("WAL not replayed by {standby} at the fault"),
-        size(summary.lag_at_fault_bytes),
-    );
-    row(
-        &format!("blocks prefetched by {standby} since the update began"),
-        prefetched(summary),
-    );
+    row(&format!("from the fault until {standby} streamed again"), seconds(summary.time_to_streaming_s));
+    row(&format!("WAL not replayed by {standby} at the fault"), size(summary.lag_at_fault_bytes));
+    row(&format!("blocks prefetched by {standby} since the update began"), prefetched(summary));
     row(
         "... reads by its startup process itself (`pg_stat_io`)",
         or_not_known(summary.startup_reads, human::count),
     );
-    row(
-        "update, until its statements had run",
-        seconds(summary.update_executed_s),
-    );
+    row("update, until its statements had run", seconds(summary.update_executed_s));
     row("... until its commit was acknowledged", seconds(summary.update_s));
     row("... WAL", size(summary.update_wal_bytes));
     row(
@@ -125,11 +100,7 @@ fn hang_reads(summary: &Summary) -> String {
     };
     let sizes = match (summary.hang_read_bytes, summary.hang_read_bytes_mean) {
         (Some(bytes), Some(mean)) => {
-            format!(
-                ", {} in all, {} a read",
-                human::bytes(bytes as f64),
-                human::bytes(mean)
-            )
+            format!(", {} in all, {} a read", human::bytes(bytes as f64), human::bytes(mean))
         }
         _ => String::new(),
     };
@@ -137,13 +108,9 @@ fn hang_reads(summary: &Summary) -> String {
 }
 
 fn hang_rates(summary: &Summary) -> String {
-    [
-        summary.hang_read_iops_mean,
-        summary.hang_read_iops_median,
-        summary.hang_read_iops_peak,
-    ]
-    .map(|value| or_not_known(value, human::rate))
-    .join(", ")
+    [summary.hang_read_iops_mean, summary.hang_read_iops_median, summary.hang_read_iops_peak]
+        .map(|value| or_not_known(value, human::rate))
+        .join(", ")
 }
 
 fn prefetched(summary: &Summary) -> String {
@@ -175,15 +142,8 @@ fn costs(summary: &Summary) -> String {
 
 /// The events, with the time since the fault and the time of day: the clock of the servers' logs.
 fn happened(events: &[Event]) -> String {
-    let fault = events
-        .iter()
-        .find(|event| event.kind == EventKind::Fault)
-        .map(|event| event.t_s);
-    let since = if fault.is_some() {
-        "since the fault"
-    } else {
-        "since the start"
-    };
+    let fault = events.iter().find(|event| event.kind == EventKind::Fault).map(|event| event.t_s);
+    let since = if fault.is_some() { "since the fault" } else { "since the start" };
     let mut table = Table::new([since, "UTC", "what"]);
     for event in events {
         let t_s = event.t_s - fault.unwrap_or_default();
@@ -216,16 +176,8 @@ fn told(event: &Event) -> String {
         EventKind::Note => "note",
         EventKind::Disqualified => "disqualified",
     };
-    let node = event
-        .node
-        .as_deref()
-        .map(|node| format!(" ({node})"))
-        .unwrap_or_default();
-    let detail = if event.detail.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", event.detail)
-    };
+    let node = event.node.as_deref().map(|node| format!(" ({node})")).unwrap_or_default();
+    let detail = if event.detail.is_empty() { String::new() } else { format!(": {}", event.detail) };
     format!("{what}{node}{detail}")
 }
 
@@ -238,10 +190,7 @@ fn settings(run: &RunInfo) -> String {
 /// The command as it was typed, the path to the binary left out, quoted for a shell.
 fn command(run: &RunInfo) -> String {
     let arguments = run.command_line.iter().skip(1).map(|argument| quoted(argument));
-    std::iter::once("stall-lab".to_owned())
-        .chain(arguments)
-        .collect::<Vec<_>>()
-        .join(" ")
+    std::iter::once("stall-lab".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
 fn quoted(argument: &str) -> String {

@@ -27,11 +27,7 @@ pub(super) fn lines(run: &RunInfo) -> String {
             profile.workload.clients,
             human::percent(profile.update.fraction),
             batches(&profile.update),
-            if profile.postgres.data_checksums {
-                "on"
-            } else {
-                "off"
-            },
+            if profile.postgres.data_checksums { "on" } else { "off" },
         ),
         format!("synchronous replication: {}", synchronous(run)),
         format!(
@@ -53,21 +49,13 @@ pub(super) fn lines(run: &RunInfo) -> String {
         format!(
             "stall-lab {}{}, run `{}`, started {}",
             run.lab_version,
-            run.git_revision
-                .as_deref()
-                .map(|revision| format!(" ({revision})"))
-                .unwrap_or_default(),
+            run.git_revision.as_deref().map(|revision| format!(" ({revision})")).unwrap_or_default(),
             run.run_id,
             run.started
         ),
     ];
     lines.extend(server.note.clone());
-    lines.extend(
-        platform
-            .other
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}")),
-    );
+    lines.extend(platform.other.iter().map(|(name, value)| format!("{name}: {value}")));
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 
@@ -92,11 +80,7 @@ fn synchronous(run: &RunInfo) -> String {
         SyncMethod::Any => "ANY",
     };
     let names: Vec<&str> = if rule.standbys.is_empty() {
-        run.profile
-            .standby
-            .iter()
-            .map(|standby| standby.name.as_str())
-            .collect()
+        run.profile.standby.iter().map(|standby| standby.name.as_str()).collect()
     } else {
         rule.standbys.iter().map(String::as_str).collect()
     };
@@ -110,21 +94,15 @@ pub(super) fn limits(run: &RunInfo) -> String {
     let mut row = |name: &str, value: &dyn Fn(&NodeInfo) -> String| {
         table.row(std::iter::once(name.to_owned()).chain(nodes.iter().map(value)));
     };
-    row("CPUs", &|node| {
-        or_not_known(machine(run, node), |machine| machine.cpus.to_string())
-    });
-    row("memory", &|node| {
-        or_not_known(machine(run, node), |machine| machine.memory.to_string())
-    });
+    row("CPUs", &|node| or_not_known(machine(run, node), |machine| machine.cpus.to_string()));
+    row("memory", &|node| or_not_known(machine(run, node), |machine| machine.memory.to_string()));
     row("reads, cap", &|node| or_none(node.read_iops_cap));
     row("reads, measured before the run", &|node| match node.cap_proof {
         Some(proof) => human::rate(proof.read_iops),
         None => "not measured".to_owned(),
     });
     row("writes, cap", &|node| or_none(node.write_iops_cap));
-    row("read-ahead", &|node| {
-        or_not_known(node.read_ahead_kb, |kb| format!("{kb} kB"))
-    });
+    row("read-ahead", &|node| or_not_known(node.read_ahead_kb, |kb| format!("{kb} kB")));
     table.render()
 }
 
@@ -155,9 +133,7 @@ pub(super) fn settings(run: &RunInfo) -> Option<String> {
 }
 
 fn header(first: &str, nodes: &[NodeInfo]) -> Vec<String> {
-    std::iter::once(first.to_owned())
-        .chain(nodes.iter().map(|node| node.name.clone()))
-        .collect()
+    std::iter::once(first.to_owned()).chain(nodes.iter().map(|node| node.name.clone())).collect()
 }
 
 #[cfg(test)]
@@ -173,10 +149,7 @@ mod tests {
         run.profile.update.batches = 20;
         assert_eq!(batches(&run.profile.update), "20 transactions");
         run.profile.update.batch_interval = Duration::from_secs(5);
-        assert_eq!(
-            batches(&run.profile.update),
-            "20 transactions, one every 5.0 s at most"
-        );
+        assert_eq!(batches(&run.profile.update), "20 transactions, one every 5.0 s at most");
     }
 
     #[test]

@@ -68,40 +68,25 @@ fn a_page_of_nothing_says_that_nothing_is_known() {
     story.events.clear();
     let page = page_of(&story);
     assert!(page.contains("No event was recorded."), "{page}");
-    assert!(
-        page.contains("inconclusive: the run ended before the fault was injected."),
-        "{page}"
-    );
+    assert!(page.contains("inconclusive: the run ended before the fault was injected."), "{page}");
 }
 
 #[test]
 fn headlines_carry_verdict_and_figures() {
     let lower_bound = Story::stalled().cut_after(100.0);
-    let headlines = [
-        Story::stalled(),
-        lower_bound,
-        uncapped(),
-        Story::no_stall(),
-        inconclusive(),
-    ];
+    let headlines = [Story::stalled(), lower_bound, uncapped(), Story::no_stall(), inconclusive()];
     insta::assert_snapshot!(headlines.map(|story| headline_of(&story)).join("\n"));
 }
 
 fn compared(stories: &[Story], words: impl FnOnce(&[Arm]) -> String) -> String {
     let summaries: Vec<Summary> = stories.iter().map(judged).collect();
-    let folders: Vec<String> = stories
-        .iter()
-        .map(|story| format!("../20261130T173320Z-{}", story.run.arm))
-        .collect();
+    let folders: Vec<String> =
+        stories.iter().map(|story| format!("../20261130T173320Z-{}", story.run.arm)).collect();
     let arms: Vec<Arm> = stories
         .iter()
         .zip(&summaries)
         .zip(&folders)
-        .map(|((story, summary), folder)| Arm {
-            run: &story.run,
-            summary,
-            folder: Path::new(folder),
-        })
+        .map(|((story, summary), folder)| Arm { run: &story.run, summary, folder: Path::new(folder) })
         .collect();
     words(&arms)
 }
@@ -116,19 +101,13 @@ fn the_comparison_of_three_arms_has_no_ratio_and_marks_the_uncapped_one() {
     let mut third = uncapped();
     third.run.arm = "on".to_owned();
     third.run.server.version = "17.2".to_owned();
-    insta::assert_snapshot!(compared(
-        &[Story::stalled(), Story::no_stall(), third],
-        comparison
-    ));
+    insta::assert_snapshot!(compared(&[Story::stalled(), Story::no_stall(), third], comparison));
 }
 
 #[test]
 fn arms_that_differ_in_nothing_are_repetitions() {
     let text = compared(&[Story::stalled(), Story::stalled()], comparison);
-    assert!(
-        text.contains("Nothing: the arms are repetitions of one run."),
-        "{text}"
-    );
+    assert!(text.contains("Nothing: the arms are repetitions of one run."), "{text}");
 }
 
 #[test]

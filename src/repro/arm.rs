@@ -33,10 +33,7 @@ pub enum ArmError {
         source: anyhow::Error,
     },
     /// The experiment failed; what was recorded is in the folder.
-    #[error(
-        "{arm}: {}\nwhat was recorded until then is in {folder}",
-        crate::human::in_full(source)
-    )]
+    #[error("{arm}: {}\nwhat was recorded until then is in {folder}", crate::human::in_full(source))]
     Experiment {
         /// The arm.
         arm: String,
@@ -74,22 +71,15 @@ pub(super) async fn run(
     // Before anything is made: whatever happens from here on, the folder says what was meant to be.
     folder.save_run(&info)?;
     let logs = folder.logs_path()?;
-    let order = ArmOrder {
-        run_id: info.run_id.clone(),
-        profile: arm.profile.clone(),
-        caps: request.caps,
-        logs,
-    };
+    let order =
+        ArmOrder { run_id: info.run_id.clone(), profile: arm.profile.clone(), caps: request.caps, logs };
 
     let raised = match stop.run_until_cancelled(site.raise(order, progress)).await {
         Some(Ok(raised)) => raised,
         failed => {
             site.tear_down(&info.run_id, progress).await;
             return match failed {
-                Some(Err(source)) => Err(ArmError::Raise {
-                    arm: arm.name.clone(),
-                    source,
-                }),
+                Some(Err(source)) => Err(ArmError::Raise { arm: arm.name.clone(), source }),
                 _ => Ok(None),
             };
         }
@@ -118,22 +108,14 @@ async fn conduct(
 ) -> Result<Ending, ExperimentError> {
     match raised.describe().await {
         Ok(nodes) => info.nodes = nodes,
-        Err(error) => progress.note(&format!(
-            "run.json lacks what the servers say of themselves: {error:#}"
-        )),
+        Err(error) => progress.note(&format!("run.json lacks what the servers say of themselves: {error:#}")),
     }
     folder.save_run(info)?;
     progress.step(&format!("{}: the experiment", info.arm));
     let (rows, newest) = watch::channel(None);
-    let standbys = info
-        .standbys()
-        .map(|node| (node.name.clone(), node.read_iops_cap))
-        .collect();
-    let view = View {
-        primary: info.primary().to_owned(),
-        standbys,
-        faulted: info.profile.fault.node.clone(),
-    };
+    let standbys = info.standbys().map(|node| (node.name.clone(), node.read_iops_cap)).collect();
+    let view =
+        View { primary: info.primary().to_owned(), standbys, faulted: info.profile.fault.node.clone() };
     let _following = progress.follow(newest, view);
     experiment::run(raised, &info.profile, folder, Clock::start(), &rows, stop).await
 }
@@ -148,24 +130,16 @@ fn judge(
     let path = folder.path().display().to_string();
     let analysed = analysis::analyse(folder);
     // The experiment's error says more than that its files are not whole.
-    let ending = ending.map_err(|source| ArmError::Experiment {
-        arm: arm.name.clone(),
-        folder: path,
-        source,
-    })?;
-    let analysed = analysed.map_err(|source| ArmError::Analyse {
-        arm: arm.name.clone(),
-        source,
-    })?;
+    let ending =
+        ending.map_err(|source| ArmError::Experiment { arm: arm.name.clone(), folder: path, source })?;
+    let analysed = analysed.map_err(|source| ArmError::Analyse { arm: arm.name.clone(), source })?;
     Ok(ArmOutcome { analysed, ending })
 }
 
 fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -> RunInfo {
     let profile = &arm.profile;
-    let standbys = profile
-        .standby
-        .iter()
-        .map(|standby| (standby.name.as_str(), Role::Standby, &standby.machine));
+    let standbys =
+        profile.standby.iter().map(|standby| (standby.name.as_str(), Role::Standby, &standby.machine));
     let nodes = std::iter::once((crate::profile::PRIMARY, Role::Primary, &profile.primary)).chain(standbys);
     let cap = |iops: u64| (request.caps == Caps::On).then_some(iops);
     RunInfo {
@@ -197,9 +171,5 @@ fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -
 
 /// Unique on an engine, short enough to be part of every name.
 fn fresh_run_id(started: Timestamp) -> String {
-    format!(
-        "{}-{:06x}",
-        started.strftime("%H%M%S"),
-        rand::random::<u32>() & 0xff_ffff
-    )
+    format!("{}-{:06x}", started.strftime("%H%M%S"), rand::random::<u32>() & 0xff_ffff)
 }

@@ -48,9 +48,7 @@ impl Outcome {
     /// Did any arm end without an answer.
     #[must_use]
     pub fn is_conclusive(&self) -> bool {
-        self.arms
-            .iter()
-            .all(|arm| arm.analysed.summary.verdict != Verdict::Inconclusive)
+        self.arms.iter().all(|arm| arm.analysed.summary.verdict != Verdict::Inconclusive)
     }
 }
 
@@ -83,11 +81,7 @@ pub async fn repro(
     progress: &Progress,
     stop: &CancellationToken,
 ) -> Result<Outcome, ReproError> {
-    let mut outcome = Outcome {
-        arms: vec![],
-        comparison: None,
-        interrupted: true,
-    };
+    let mut outcome = Outcome { arms: vec![], comparison: None, interrupted: true };
     let profiles: Vec<_> = request.arms.iter().map(|arm| &arm.profile).collect();
     let ground = match stop.run_until_cancelled(site.prepare(&profiles, progress)).await {
         None => {
@@ -116,12 +110,8 @@ pub async fn repro(
 fn compare(request: &Request, arms: &[ArmOutcome]) -> Result<PathBuf, ReproError> {
     let name = format!("{}-comparison", utc_name(Timestamp::now()));
     let folder = request.results.join(&request.profile_name).join(name);
-    std::fs::create_dir_all(&folder).map_err(|source| {
-        ReproError::Store(StoreError::Io {
-            path: folder.clone(),
-            source,
-        })
-    })?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|source| ReproError::Store(StoreError::Io { path: folder.clone(), source }))?;
     let runs: Vec<_> = arms.iter().map(|arm| arm.analysed.clone()).collect();
     analysis::compare(&folder, &runs).map_err(ReproError::Compare)?;
     Ok(folder)

@@ -22,14 +22,8 @@ impl Arm {
     pub fn of_prefetch(profile: &Profile, prefetch: &[Prefetch]) -> Vec<Self> {
         if prefetch.is_empty() {
             let settings = profile.effective_settings(&profile.fault.node);
-            let name = settings
-                .get("recovery_prefetch")
-                .cloned()
-                .unwrap_or_else(|| "default".to_owned());
-            return vec![Self {
-                name,
-                profile: profile.clone(),
-            }];
+            let name = settings.get("recovery_prefetch").cloned().unwrap_or_else(|| "default".to_owned());
+            return vec![Self { name, profile: profile.clone() }];
         }
         prefetch
             .iter()
@@ -117,32 +111,17 @@ mod tests {
         let all: Expectation = "stall".parse().unwrap();
         assert!(all.covers("try") && all.covers("off"));
         let one: Expectation = "off=no-stall".parse().unwrap();
-        assert_eq!(
-            (one.covers("try"), one.covers("off"), one.verdict),
-            (false, true, Verdict::NoStall)
-        );
+        assert_eq!((one.covers("try"), one.covers("off"), one.verdict), (false, true, Verdict::NoStall));
         for text in ["", "stalled", "=stall", "try=maybe"] {
-            assert_eq!(
-                text.parse::<Expectation>(),
-                Err(NotAnExpectation(text.to_owned()))
-            );
+            assert_eq!(text.parse::<Expectation>(), Err(NotAnExpectation(text.to_owned())));
         }
     }
 
     #[test]
     fn without_prefetch_the_arm_is_the_profile_as_it_is() {
-        let profile = Profile::load(
-            "smoke",
-            &["postgres.standby.recovery_prefetch=off".parse().unwrap()],
-        )
-        .unwrap();
+        let profile =
+            Profile::load("smoke", &["postgres.standby.recovery_prefetch=off".parse().unwrap()]).unwrap();
         let arms = Arm::of_prefetch(&profile, &[]);
-        assert_eq!(
-            arms,
-            [Arm {
-                name: "off".to_owned(),
-                profile
-            }]
-        );
+        assert_eq!(arms, [Arm { name: "off".to_owned(), profile }]);
     }
 }

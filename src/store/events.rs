@@ -66,10 +66,8 @@ impl EventLog {
     /// # Errors
     /// When the file cannot be made or written.
     pub fn create(path: &Path) -> Result<Self, StoreError> {
-        let mut csv = csv::WriterBuilder::new()
-            .has_headers(false)
-            .from_path(path)
-            .map_err(StoreError::csv(path))?;
+        let mut csv =
+            csv::WriterBuilder::new().has_headers(false).from_path(path).map_err(StoreError::csv(path))?;
         csv.write_record(["t_s", "unix_s", "kind", "node", "lsn", "detail"])
             .map_err(StoreError::csv(path))?;
         csv.flush().map_err(StoreError::io(path))?;
@@ -118,12 +116,7 @@ mod tests {
         };
         let events = [
             event(EventKind::Phase, None, None, "baseline"),
-            event(
-                EventKind::Fault,
-                Some("standby"),
-                Some(1 << 33),
-                "SIGTERM to pid 7, \"walreceiver\"",
-            ),
+            event(EventKind::Fault, Some("standby"), Some(1 << 33), "SIGTERM to pid 7, \"walreceiver\""),
         ];
         let mut log = EventLog::create(&path).unwrap();
         for event in &events {
@@ -131,9 +124,6 @@ mod tests {
         }
         assert_eq!(read_events(&path).unwrap(), events);
         let text = std::fs::read_to_string(&path).unwrap();
-        assert!(
-            text.starts_with("t_s,unix_s,kind,node,lsn,detail\n1.5,2.25,phase,,,baseline\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("t_s,unix_s,kind,node,lsn,detail\n1.5,2.25,phase,,,baseline\n"), "{text}");
     }
 }

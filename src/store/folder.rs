@@ -80,11 +80,7 @@ impl StoreError {
     }
 
     pub(super) fn foreign(path: &Path, line: u64, what: String) -> Self {
-        Self::Foreign {
-            path: path.to_owned(),
-            line,
-            what,
-        }
+        Self::Foreign { path: path.to_owned(), line, what }
     }
 }
 
@@ -176,11 +172,7 @@ impl RunFolder {
         let value: serde_json::Value = read_json(&path)?;
         let schema = value.get("schema").and_then(serde_json::Value::as_u64);
         if let Some(found) = schema.filter(|found| *found > u64::from(RunInfo::SCHEMA)) {
-            return Err(StoreError::Newer {
-                path,
-                found,
-                known: RunInfo::SCHEMA,
-            });
+            return Err(StoreError::Newer { path, found, known: RunInfo::SCHEMA });
         }
         serde_json::from_value(value).map_err(StoreError::json(&path))
     }

@@ -104,12 +104,7 @@ impl Metric {
     /// Name of the column without its node, unit included.
     #[must_use]
     pub fn name(&self) -> String {
-        self.describe().0.to_owned()
-            + if let Self::RecoveryPrefetch(column) = self {
-                column
-            } else {
-                ""
-            }
+        self.describe().0.to_owned() + if let Self::RecoveryPrefetch(column) = self { column } else { "" }
     }
 
     /// What the column holds, its unit and where it comes from.
@@ -121,87 +116,63 @@ impl Metric {
     fn describe(&self) -> (&'static str, &'static str) {
         match self {
             Self::Tps => ("tps", "transactions a second of the load (pgbench -P 1)"),
-            Self::LatencyMs => (
-                "latency_ms",
-                "mean latency in ms, waiting behind the rate limit included (pgbench -P 1)",
-            ),
-            Self::FailedTransactions => (
-                "failed_transactions",
-                "failed transactions since the row before (pgbench -P 1)",
-            ),
+            Self::LatencyMs => {
+                ("latency_ms", "mean latency in ms, waiting behind the rate limit included (pgbench -P 1)")
+            }
+            Self::FailedTransactions => {
+                ("failed_transactions", "failed transactions since the row before (pgbench -P 1)")
+            }
             Self::ReadIops => ("read_iops", "reads completed a second since the row before"),
             Self::WriteIops => ("write_iops", "writes completed a second since the row before"),
             Self::InFlight => ("in_flight", "requests in flight (block device stat, field 9)"),
-            Self::ReadsTotal => (
-                "reads_total",
-                "reads completed since the device was made (block device stat, field 1)",
-            ),
-            Self::ReadBytesTotal => (
-                "read_bytes_total",
-                "bytes read (block device stat, field 3, times 512)",
-            ),
+            Self::ReadsTotal => {
+                ("reads_total", "reads completed since the device was made (block device stat, field 1)")
+            }
+            Self::ReadBytesTotal => {
+                ("read_bytes_total", "bytes read (block device stat, field 3, times 512)")
+            }
             Self::WritesTotal => ("writes_total", "writes completed (block device stat, field 5)"),
-            Self::WriteBytesTotal => (
-                "write_bytes_total",
-                "bytes written (block device stat, field 7, times 512)",
-            ),
+            Self::WriteBytesTotal => {
+                ("write_bytes_total", "bytes written (block device stat, field 7, times 512)")
+            }
             Self::CpuPct => ("cpu_pct", "CPU since the row before, 100 is one core"),
-            Self::CpuSecondsTotal => (
-                "cpu_seconds_total",
-                "CPU seconds of the node's cgroup (cpuacct.usage or cpu.stat)",
-            ),
-            Self::WalLsn => (
-                "wal_lsn",
-                "end of WAL on the primary, bytes from 0/0 (pg_current_wal_lsn)",
-            ),
+            Self::CpuSecondsTotal => {
+                ("cpu_seconds_total", "CPU seconds of the node's cgroup (cpuacct.usage or cpu.stat)")
+            }
+            Self::WalLsn => ("wal_lsn", "end of WAL on the primary, bytes from 0/0 (pg_current_wal_lsn)"),
             Self::SyncRepWaiters => (
                 "sync_rep_waiters",
                 "backends waiting for a synchronous standby (pg_stat_activity, IPC/SyncRep)",
             ),
-            Self::SentLsn => (
-                "sent_lsn",
-                "WAL sent to this standby, bytes from 0/0 (pg_stat_replication)",
-            ),
-            Self::WriteLsn => (
-                "write_lsn",
-                "WAL this standby has written, bytes from 0/0 (pg_stat_replication)",
-            ),
-            Self::FlushLsn => (
-                "flush_lsn",
-                "WAL this standby has flushed, bytes from 0/0 (pg_stat_replication)",
-            ),
+            Self::SentLsn => ("sent_lsn", "WAL sent to this standby, bytes from 0/0 (pg_stat_replication)"),
+            Self::WriteLsn => {
+                ("write_lsn", "WAL this standby has written, bytes from 0/0 (pg_stat_replication)")
+            }
+            Self::FlushLsn => {
+                ("flush_lsn", "WAL this standby has flushed, bytes from 0/0 (pg_stat_replication)")
+            }
             Self::SyncState => (
                 "sync_state",
                 "sync, quorum, potential or async; empty when not connected (pg_stat_replication)",
             ),
-            Self::ReceiveLsn => (
-                "receive_lsn",
-                "WAL received and flushed, bytes from 0/0 (pg_last_wal_receive_lsn)",
-            ),
-            Self::ReplayLsn => (
-                "replay_lsn",
-                "WAL replayed, bytes from 0/0 (pg_last_wal_replay_lsn)",
-            ),
-            Self::LagBytes => (
-                "lag_bytes",
-                "the primary's wal_lsn less this standby's replay_lsn",
-            ),
-            Self::Walreceiver => (
-                "walreceiver",
-                "1 if there is a walreceiver, else 0 (pg_stat_wal_receiver)",
-            ),
-            Self::WalreceiverStreaming => (
-                "walreceiver_streaming",
-                "1 if the walreceiver streams, else 0 (pg_stat_wal_receiver)",
-            ),
+            Self::ReceiveLsn => {
+                ("receive_lsn", "WAL received and flushed, bytes from 0/0 (pg_last_wal_receive_lsn)")
+            }
+            Self::ReplayLsn => ("replay_lsn", "WAL replayed, bytes from 0/0 (pg_last_wal_replay_lsn)"),
+            Self::LagBytes => ("lag_bytes", "the primary's wal_lsn less this standby's replay_lsn"),
+            Self::Walreceiver => {
+                ("walreceiver", "1 if there is a walreceiver, else 0 (pg_stat_wal_receiver)")
+            }
+            Self::WalreceiverStreaming => {
+                ("walreceiver_streaming", "1 if the walreceiver streams, else 0 (pg_stat_wal_receiver)")
+            }
             Self::ReplayPaused => (
                 "replay_paused",
                 "1 if replay is paused or about to be, else 0 (pg_get_wal_replay_pause_state)",
             ),
-            Self::StartupWait => (
-                "startup_wait",
-                "wait event of the startup process as type/event (pg_stat_activity)",
-            ),
+            Self::StartupWait => {
+                ("startup_wait", "wait event of the startup process as type/event (pg_stat_activity)")
+            }
             Self::StartupReadsTotal => (
                 "startup_reads_total",
                 "reads of relations by the startup process itself (pg_stat_io, 16 and later)",
@@ -233,10 +204,7 @@ impl Column {
     /// The column of `metric` on `node`.
     #[must_use]
     pub fn new(node: &str, metric: Metric) -> Self {
-        Self {
-            node: node.to_owned(),
-            metric,
-        }
+        Self { node: node.to_owned(), metric }
     }
 
     /// Finds node and metric in a column's name. Node names may hold `_`, so every split is tried, the shortest
@@ -245,10 +213,7 @@ impl Column {
     pub fn parse(name: &str) -> Option<Self> {
         name.match_indices('_').find_map(|(at, _)| {
             let (node, metric) = (&name[..at], &name[at + 1..]);
-            (!node.is_empty())
-                .then(|| Metric::parse(metric))
-                .flatten()
-                .map(|metric| Self::new(node, metric))
+            (!node.is_empty()).then(|| Metric::parse(metric)).flatten().map(|metric| Self::new(node, metric))
         })
     }
 }
@@ -276,15 +241,7 @@ mod tests {
 
     #[test]
     fn a_foreign_column_is_no_metric() {
-        for name in [
-            "t_s",
-            "phase",
-            "standby",
-            "_tps",
-            "standby_tps_",
-            "standby_iops",
-            "",
-        ] {
+        for name in ["t_s", "phase", "standby", "_tps", "standby_tps_", "standby_iops", ""] {
             assert_eq!(Column::parse(name), None, "{name}");
         }
     }

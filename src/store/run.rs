@@ -45,10 +45,7 @@ impl RunInfo {
     /// Name of the primary.
     #[must_use]
     pub fn primary(&self) -> &str {
-        self.nodes
-            .iter()
-            .find(|node| node.role == Role::Primary)
-            .map_or("primary", |node| &node.name)
+        self.nodes.iter().find(|node| node.role == Role::Primary).map_or("primary", |node| &node.name)
     }
 
     /// The standbys, in the order of the profile.

@@ -28,14 +28,8 @@ pub enum Phase {
 
 impl Phase {
     /// All phases in their order.
-    pub const ALL: [Self; 6] = [
-        Self::Settle,
-        Self::Baseline,
-        Self::Update,
-        Self::Flush,
-        Self::Recovery,
-        Self::Tail,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Settle, Self::Baseline, Self::Update, Self::Flush, Self::Recovery, Self::Tail];
 
     /// The phase's name in the files.
     #[must_use]
@@ -73,11 +67,7 @@ impl Cell {
     /// The number, if the cell holds one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
-        if let Self::Number(value) = self {
-            Some(*value)
-        } else {
-            None
-        }
+        if let Self::Number(value) = self { Some(*value) } else { None }
     }
 
     fn write(&self) -> String {
@@ -133,9 +123,7 @@ impl Row {
     /// The number in this column, if there is one.
     #[must_use]
     pub fn number(&self, node: &str, metric: &Metric) -> Option<f64> {
-        self.cells
-            .get(&Column::new(node, metric.clone()))
-            .and_then(Cell::number)
+        self.cells.get(&Column::new(node, metric.clone())).and_then(Cell::number)
     }
 
     /// The word in this column, if there is one.
@@ -183,10 +171,8 @@ impl TimelineWriter {
             format!("{:.3}", row.unix_s),
             row.phase.name().to_owned(),
         ];
-        let cells = self
-            .columns
-            .iter()
-            .map(|column| row.cells.get(column).map(Cell::write).unwrap_or_default());
+        let cells =
+            self.columns.iter().map(|column| row.cells.get(column).map(Cell::write).unwrap_or_default());
         self.csv.write_record(fixed.into_iter().chain(cells))?;
         Ok(self.csv.flush()?)
     }
@@ -219,11 +205,8 @@ impl Timeline {
                 .position(|column| column == name)
                 .ok_or_else(|| StoreError::foreign(path, 1, format!("there is no column {name}")))?;
         }
-        let columns: Vec<(usize, Column)> = header
-            .iter()
-            .enumerate()
-            .filter_map(|(at, name)| Some((at, Column::parse(name)?)))
-            .collect();
+        let columns: Vec<(usize, Column)> =
+            header.iter().enumerate().filter_map(|(at, name)| Some((at, Column::parse(name)?))).collect();
         let mut rows = Vec::new();
         for record in csv.records() {
             let record = record.map_err(StoreError::csv(path))?;
@@ -232,18 +215,13 @@ impl Timeline {
                 parse_row(&record, fixed, &columns).map_err(|what| StoreError::foreign(path, line, what))?;
             rows.push(row);
         }
-        Ok(Self {
-            columns: columns.into_iter().map(|(_, column)| column).collect(),
-            rows,
-        })
+        Ok(Self { columns: columns.into_iter().map(|(_, column)| column).collect(), rows })
     }
 
     /// The values of one column, with the time of their rows; rows without a number are left out.
     pub fn series<'a>(&'a self, node: &str, metric: &Metric) -> impl Iterator<Item = (f64, f64)> + use<'a> {
         let column = Column::new(node, metric.clone());
-        self.rows
-            .iter()
-            .filter_map(move |row| Some((row.t_s, row.cells.get(&column)?.number()?)))
+        self.rows.iter().filter_map(move |row| Some((row.t_s, row.cells.get(&column)?.number()?)))
     }
 }
 
@@ -254,14 +232,8 @@ fn parse_row(
 ) -> Result<Row, String> {
     let field = |at: usize| record.get(at).unwrap_or_default();
     let number = |at: usize| {
-        let value: f64 = field(at)
-            .parse()
-            .map_err(|_| format!("{:?} is not a number", field(at)))?;
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(format!("{value} is no time"))
-        }
+        let value: f64 = field(at).parse().map_err(|_| format!("{:?} is not a number", field(at)))?;
+        if value.is_finite() { Ok(value) } else { Err(format!("{value} is no time")) }
     };
     let [tick, t_s, unix_s, phase] = fixed;
     let cells = columns
@@ -269,9 +241,7 @@ fn parse_row(
         .map(|(at, column)| (column.clone(), Cell::parse(field(*at))))
         .filter(|(_, cell)| *cell != Cell::Empty);
     Ok(Row {
-        tick: field(tick)
-            .parse()
-            .map_err(|_| format!("{:?} is not the number of a tick", field(tick)))?,
+        tick: field(tick).parse().map_err(|_| format!("{:?} is not the number of a tick", field(tick)))?,
         t_s: number(t_s)?,
         unix_s: number(unix_s)?,
         phase: Phase::parse(field(phase)).ok_or_else(|| format!("{:?} is not a phase", field(phase)))?,
@@ -285,25 +255,15 @@ mod tests {
     use super::*;
 
     fn row(tick: u64, cells: &[(&str, Metric, Cell)]) -> Row {
-        let cells = cells
-            .iter()
-            .map(|(node, metric, cell)| (Column::new(node, metric.clone()), cell.clone()));
-        Row {
-            tick,
-            t_s: tick as f64 + 0.25,
-            unix_s: 1.5,
-            phase: Phase::Baseline,
-            cells: cells.collect(),
-        }
+        let cells =
+            cells.iter().map(|(node, metric, cell)| (Column::new(node, metric.clone()), cell.clone()));
+        Row { tick, t_s: tick as f64 + 0.25, unix_s: 1.5, phase: Phase::Baseline, cells: cells.collect() }
     }
 
     fn written(rows: &[Row]) -> (tempfile::TempDir, std::path::PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("timeline.csv");
-        let columns = vec![
-            Column::new("primary", Metric::Tps),
-            Column::new("standby", Metric::StartupWait),
-        ];
+        let columns = vec![Column::new("primary", Metric::Tps), Column::new("standby", Metric::StartupWait)];
         let mut writer = TimelineWriter::create(&path, columns).unwrap();
         for row in rows {
             writer.append(row).unwrap();
@@ -315,14 +275,7 @@ mod tests {
     fn what_was_written_is_read_back_and_missing_stays_empty() {
         let rows = [
             row(1, &[("primary", Metric::Tps, Cell::Number(0.0))]),
-            row(
-                3,
-                &[(
-                    "standby",
-                    Metric::StartupWait,
-                    Cell::Text("IO/DataFilePrefetch".to_owned()),
-                )],
-            ),
+            row(3, &[("standby", Metric::StartupWait, Cell::Text("IO/DataFilePrefetch".to_owned()))]),
         ];
         let (_dir, path) = written(&rows);
         let text = std::fs::read_to_string(&path).unwrap();
@@ -333,10 +286,7 @@ mod tests {
         );
         let timeline = Timeline::read(&path).unwrap();
         assert_eq!(timeline.rows, rows);
-        assert_eq!(
-            timeline.series("primary", &Metric::Tps).collect::<Vec<_>>(),
-            [(1.25, 0.0)]
-        );
+        assert_eq!(timeline.series("primary", &Metric::Tps).collect::<Vec<_>>(), [(1.25, 0.0)]);
     }
 
     #[test]
@@ -362,15 +312,9 @@ mod tests {
         let path = dir.path().join("x.csv");
         for (text, what) in [
             ("a,b\n1,2\n", "x.csv:1: there is no column tick"),
-            (
-                "tick,t_s,unix_s,phase\n1,1,1,lunch\n",
-                "x.csv:2: \"lunch\" is not a phase",
-            ),
+            ("tick,t_s,unix_s,phase\n1,1,1,lunch\n", "x.csv:2: \"lunch\" is not a phase"),
             ("tick,t_s,unix_s,phase\n1,NaN,1,tail\n", "x.csv:2: NaN is no time"),
-            (
-                "tick,t_s,unix_s,phase\n-1,1,1,tail\n",
-                "x.csv:2: \"-1\" is not the number of a tick",
-            ),
+            ("tick,t_s,unix_s,phase\n-1,1,1,tail\n", "x.csv:2: \"-1\" is not the number of a tick"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = Timeline::read(&path).unwrap_err().to_string();

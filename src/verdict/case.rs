@@ -115,9 +115,7 @@ impl<'a> Case<'a> {
     /// From the start of the update to the end of the run; without an update, all of it.
     pub fn experiment(&self) -> Window {
         Window {
-            from_s: self
-                .first(EventKind::UpdateStarted)
-                .map_or(0.0, |event| event.t_s),
+            from_s: self.first(EventKind::UpdateStarted).map_or(0.0, |event| event.t_s),
             to_s: self.end_s().unwrap_or_default(),
         }
     }

@@ -44,18 +44,8 @@ pub(super) struct Cost {
 impl Cost {
     pub fn of(case: &Case) -> Self {
         let mut unknown = Vec::new();
-        let nodes = case
-            .run
-            .nodes
-            .iter()
-            .map(|node| node_summary(case, node, &mut unknown))
-            .collect();
-        Self {
-            nodes,
-            primary: case.run.primary().to_owned(),
-            faulted: case.faulted().to_owned(),
-            unknown,
-        }
+        let nodes = case.run.nodes.iter().map(|node| node_summary(case, node, &mut unknown)).collect();
+        Self { nodes, primary: case.run.primary().to_owned(), faulted: case.faulted().to_owned(), unknown }
     }
 
     /// Reads of the faulted standby for each read of the primary.
@@ -117,10 +107,7 @@ fn update_window(case: &Case, node: &NodeInfo) -> Option<Window> {
                 .first(EventKind::UpdateExecuted)
                 .and_then(|event| event.lsn)
                 .or_else(|| case.first(EventKind::UpdateCommitted)?.lsn)?;
-            case.timeline
-                .series(&node.name, &Metric::ReplayLsn)
-                .find(|(_, lsn)| *lsn >= end as f64)?
-                .0
+            case.timeline.series(&node.name, &Metric::ReplayLsn).find(|(_, lsn)| *lsn >= end as f64)?.0
         }
     };
     Some(Window { from_s, to_s })
@@ -142,9 +129,7 @@ impl Prefetching {
             return Self::default();
         }
         let window = Window {
-            to_s: case
-                .long_hang()
-                .map_or(case.experiment().to_s, |hang| hang.window().to_s),
+            to_s: case.long_hang().map_or(case.experiment().to_s, |hang| hang.window().to_s),
             ..case.experiment()
         };
         let grown = |metric: &Metric| {
@@ -154,9 +139,7 @@ impl Prefetching {
         Self {
             blocks: blocks.ok().map(|growth| growth.whole()),
             share: share(case, window),
-            startup_reads: grown(&Metric::StartupReadsTotal)
-                .ok()
-                .map(|growth| growth.whole()),
+            startup_reads: grown(&Metric::StartupReadsTotal).ok().map(|growth| growth.whole()),
             unknown: blocks.err().map(|lost| {
                 format!(
                     "how many blocks {} prefetched is not known: {} {lost}",

@@ -47,10 +47,9 @@ pub(super) fn gaps(timeline: &Timeline, primary: &str) -> Vec<Gap> {
     let mut before: Option<&Row> = None;
     for row in &timeline.rows {
         match row.number(primary, &Metric::Tps) {
-            Some(tps) if tps > 0.0 => gaps.extend(open.take().map(|gap| Gap {
-                ending: Ending::Commit,
-                ..gap
-            })),
+            Some(tps) if tps > 0.0 => {
+                gaps.extend(open.take().map(|gap| Gap { ending: Ending::Commit, ..gap }))
+            }
             Some(_) => {
                 open.get_or_insert(Gap {
                     start_s: start_of(row, before),
@@ -80,13 +79,7 @@ fn start_of(row: &Row, before: Option<&Row>) -> f64 {
 pub(super) fn longest(gaps: &[Gap], window: Window) -> Option<Gap> {
     gaps.iter()
         .filter_map(|gap| gap.within(window))
-        .reduce(|longest, gap| {
-            if gap.length_s() > longest.length_s() {
-                gap
-            } else {
-                longest
-            }
-        })
+        .reduce(|longest, gap| if gap.length_s() > longest.length_s() { gap } else { longest })
 }
 
 #[cfg(test)]
@@ -101,22 +94,13 @@ mod tests {
             t_s: tick as f64,
             unix_s: tick as f64,
             phase: Phase::Recovery,
-            cells: tps
-                .iter()
-                .map(|tps| (Column::new("primary", Metric::Tps), Cell::Number(*tps)))
-                .collect(),
+            cells: tps.iter().map(|tps| (Column::new("primary", Metric::Tps), Cell::Number(*tps))).collect(),
         });
-        Timeline {
-            columns: vec![Column::new("primary", Metric::Tps)],
-            rows: rows.collect(),
-        }
+        Timeline { columns: vec![Column::new("primary", Metric::Tps)], rows: rows.collect() }
     }
 
     fn seen(timeline: &Timeline) -> Vec<(f64, f64, Ending)> {
-        gaps(timeline, "primary")
-            .iter()
-            .map(|gap| (gap.start_s, gap.end_s, gap.ending))
-            .collect()
+        gaps(timeline, "primary").iter().map(|gap| (gap.start_s, gap.end_s, gap.ending)).collect()
     }
 
     const FIVE: Option<f64> = Some(5.0);
@@ -125,10 +109,7 @@ mod tests {
     #[test]
     fn a_gap_runs_from_the_first_second_without_a_commit_to_the_first_commit() {
         let timeline = timeline(&[FIVE, ZERO, ZERO, FIVE, ZERO, FIVE]);
-        assert_eq!(
-            seen(&timeline),
-            [(1.0, 3.0, Ending::Commit), (4.0, 5.0, Ending::Commit)]
-        );
+        assert_eq!(seen(&timeline), [(1.0, 3.0, Ending::Commit), (4.0, 5.0, Ending::Commit)]);
     }
 
     #[test]
@@ -159,11 +140,7 @@ mod tests {
 
     #[test]
     fn the_longest_gap_is_measured_inside_the_window() {
-        let gap = |start_s, end_s| Gap {
-            start_s,
-            end_s,
-            ending: Ending::Commit,
-        };
+        let gap = |start_s, end_s| Gap { start_s, end_s, ending: Ending::Commit };
         let gaps = [gap(0.0, 12.0), gap(13.0, 16.0), gap(20.0, 23.0)];
         let window = |from_s, to_s| Window { from_s, to_s };
         assert_eq!(longest(&gaps, window(10.0, 30.0)), Some(gap(13.0, 16.0)));

@@ -21,23 +21,14 @@ pub(super) struct Hang {
 
 impl Hang {
     pub fn longest_after(gaps: &[Gap], fault_s: f64) -> Option<Self> {
-        let after = Window {
-            from_s: fault_s,
-            to_s: f64::INFINITY,
-        };
+        let after = Window { from_s: fault_s, to_s: f64::INFINITY };
         let gap = gaps::longest(gaps, after)?;
         let whole = gaps.iter().find(|whole| whole.end_s == gap.end_s).unwrap_or(&gap);
-        Some(Self {
-            gap,
-            before_fault_s: gap.start_s - whole.start_s,
-        })
+        Some(Self { gap, before_fault_s: gap.start_s - whole.start_s })
     }
 
     pub fn window(&self) -> Window {
-        Window {
-            from_s: self.gap.start_s,
-            to_s: self.gap.end_s,
-        }
+        Window { from_s: self.gap.start_s, to_s: self.gap.end_s }
     }
 
     pub fn length_s(&self) -> f64 {
@@ -70,10 +61,7 @@ impl HangReads {
         let growth = match reads.growth(hang.window(), Edges::Inside) {
             Ok(growth) => growth,
             Err(lost) => {
-                return Self {
-                    lost: Some(lost),
-                    ..Self::default()
-                };
+                return Self { lost: Some(lost), ..Self::default() };
             }
         };
         let mut rates = reads.rates(hang.window());
@@ -119,11 +107,7 @@ fn median(sorted: &[f64]) -> Option<f64> {
 /// "82 s", or "at least 82 s" for a hang that the run did not see the end of.
 pub(super) fn in_words(hang: Hang) -> String {
     let length = human::seconds(hang.length_s());
-    if hang.ended() {
-        length
-    } else {
-        format!("at least {length}")
-    }
+    if hang.ended() { length } else { format!("at least {length}") }
 }
 
 #[cfg(test)]

@@ -23,15 +23,10 @@ pub(super) fn outcome(case: &Case, reads: &HangReads) -> (Verdict, Vec<Finding>)
 }
 
 fn stalled(case: &Case, hang: Hang, reads: &HangReads) -> Vec<Finding> {
-    [
-        held_by_something_else(case, hang),
-        not_ended(hang),
-        began_before(hang),
-        below_cap(case, hang, reads),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [held_by_something_else(case, hang), not_ended(hang), began_before(hang), below_cap(case, hang, reads)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The stall is one of commits that wait because nothing streams. When the standby did stream, all but a moment, they
@@ -111,10 +106,7 @@ fn below_cap(case: &Case, hang: Hang, reads: &HangReads) -> Option<Finding> {
     let cap = case.read_iops_cap()? as f64;
     let mean = reads.mean.filter(|mean| *mean < NEAR_CAP * cap)?;
     let waited = match waited_most_for(case, hang) {
-        Some((wait, share)) => format!(
-            "was seen waiting most often for {wait} ({})",
-            human::percent(share)
-        ),
+        Some((wait, share)) => format!("was seen waiting most often for {wait} ({})", human::percent(share)),
         None => "was not seen waiting for anything".to_owned(),
     };
     Some(Limits(format!(
@@ -142,14 +134,10 @@ fn waited_most_for<'a>(case: &Case<'a>, hang: Hang) -> Option<(&'a str, f64)> {
 }
 
 fn no_stall(case: &Case) -> Vec<Finding> {
-    [
-        watched_too_short(case),
-        not_streaming(case),
-        no_commits_at_the_end(case),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [watched_too_short(case), not_streaming(case), no_commits_at_the_end(case)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn watched_too_short(case: &Case) -> Option<Finding> {
@@ -167,10 +155,7 @@ fn watched_too_short(case: &Case) -> Option<Finding> {
 /// Until the standby streams again, the next commit may be the one that hangs.
 fn not_streaming(case: &Case) -> Option<Finding> {
     let fault_s = case.fault()?.t_s;
-    let last = case
-        .rows_after(fault_s)
-        .filter_map(|row| case.streaming(row))
-        .last();
+    let last = case.rows_after(fault_s).filter_map(|row| case.streaming(row)).last();
     let reason = match (case.streaming_again(), last) {
         (Some(_), _) | (None, Some(true)) => return None,
         (None, Some(false)) => format!("{} did not stream again before the run ended", case.faulted()),

@@ -57,10 +57,7 @@ fn no_fault(case: &Case) -> Option<Finding> {
 fn not_verified(case: &Case) -> Option<Finding> {
     let fault = case.fault()?;
     case.first(EventKind::FaultVerified).is_none().then(|| {
-        Disqualifies(format!(
-            "nothing confirms that the fault did what it should: {}",
-            fault.detail
-        ))
+        Disqualifies(format!("nothing confirms that the fault did what it should: {}", fault.detail))
     })
 }
 

@@ -32,15 +32,9 @@ impl Story {
         story.number("primary", &Metric::Tps, 42..=121, 0.0);
         story.number("standby", &Metric::Walreceiver, 41..=121, 0.0);
         story.number("standby", &Metric::WalreceiverStreaming, 41..=121, 0.0);
-        story.counter("standby", &Metric::ReadsTotal, |t| {
-            rate_between(t, 12.0, 121.0, 200.0)
-        });
-        story.counter("standby", &Metric::ReadBytesTotal, |t| {
-            rate_between(t, 12.0, 121.0, 200.0 * 8192.0)
-        });
-        story.counter("standby", &Metric::prefetched(), |t| {
-            rate_between(t, 12.0, 121.0, 210.0)
-        });
+        story.counter("standby", &Metric::ReadsTotal, |t| rate_between(t, 12.0, 121.0, 200.0));
+        story.counter("standby", &Metric::ReadBytesTotal, |t| rate_between(t, 12.0, 121.0, 200.0 * 8192.0));
+        story.counter("standby", &Metric::prefetched(), |t| rate_between(t, 12.0, 121.0, 210.0));
         story.counter("standby", &Metric::ReplayLsn, |t| {
             WAL_BEFORE as f64 + rate_between(t, 12.0, 121.0, (300 << 20) as f64 / 109.0)
         });
@@ -49,20 +43,8 @@ impl Story {
                 - rate_between(t, 12.0, 121.0, (300 << 20) as f64 / 109.0)
         });
         story.text("standby", &Metric::StartupWait, 12..=121, "IO/DataFilePrefetch");
-        story.event(
-            121.3,
-            EventKind::StreamingAgain,
-            Some("standby"),
-            None,
-            "the walreceiver streams",
-        );
-        story.event(
-            121.6,
-            EventKind::CommitsAgain,
-            Some("primary"),
-            None,
-            "140 transactions in a second",
-        );
+        story.event(121.3, EventKind::StreamingAgain, Some("standby"), None, "the walreceiver streams");
+        story.event(121.6, EventKind::CommitsAgain, Some("primary"), None, "140 transactions in a second");
         story
     }
 
@@ -72,13 +54,7 @@ impl Story {
         story.number("primary", &Metric::Tps, 42..=42, 0.0);
         story.number("standby", &Metric::Walreceiver, 41..=41, 0.0);
         story.number("standby", &Metric::WalreceiverStreaming, 41..=41, 0.0);
-        story.event(
-            41.7,
-            EventKind::StreamingAgain,
-            Some("standby"),
-            None,
-            "the walreceiver streams",
-        );
+        story.event(41.7, EventKind::StreamingAgain, Some("standby"), None, "the walreceiver streams");
         story
     }
 
@@ -93,10 +69,7 @@ impl Story {
         });
         let mut story = Self {
             run: run(arm),
-            timeline: Timeline {
-                columns: Vec::new(),
-                rows: rows.collect(),
-            },
+            timeline: Timeline { columns: Vec::new(), rows: rows.collect() },
             events: Vec::new(),
         };
         story.number("primary", &Metric::Tps, 1..=140, 5.0);
@@ -105,12 +78,8 @@ impl Story {
             story.counter(node, &Metric::WriteBytesTotal, |t| t * 50.0 * 16_384.0);
             story.counter(node, &Metric::CpuSecondsTotal, |t| t * 0.25);
         }
-        story.counter("primary", &Metric::ReadsTotal, |t| {
-            rate_between(t, 10.0, 30.0, 40.0)
-        });
-        story.counter("primary", &Metric::ReadBytesTotal, |t| {
-            rate_between(t, 10.0, 30.0, 40.0 * 131_072.0)
-        });
+        story.counter("primary", &Metric::ReadsTotal, |t| rate_between(t, 10.0, 30.0, 40.0));
+        story.counter("primary", &Metric::ReadBytesTotal, |t| rate_between(t, 10.0, 30.0, 40.0 * 131_072.0));
         story.counter("standby", &Metric::ReadsTotal, |_| 0.0);
         story.counter("standby", &Metric::ReadBytesTotal, |_| 0.0);
         story.number("standby", &Metric::Walreceiver, 1..=140, 1.0);
@@ -138,28 +107,10 @@ impl Story {
 
     fn shared_events(&mut self) {
         self.event(1.0, EventKind::Phase, None, None, "baseline");
-        self.event(
-            10.0,
-            EventKind::UpdateStarted,
-            None,
-            Some(WAL_BEFORE),
-            "5 % of pgbench_accounts",
-        );
-        self.event(
-            29.0,
-            EventKind::UpdateExecuted,
-            None,
-            Some(WAL_AFTER),
-            "100,000 rows",
-        );
+        self.event(10.0, EventKind::UpdateStarted, None, Some(WAL_BEFORE), "5 % of pgbench_accounts");
+        self.event(29.0, EventKind::UpdateExecuted, None, Some(WAL_AFTER), "100,000 rows");
         self.event(30.0, EventKind::UpdateCommitted, None, Some(WAL_AFTER), "");
-        self.event(
-            FAULT_S,
-            EventKind::Fault,
-            Some("standby"),
-            None,
-            "SIGTERM to the walreceiver, pid 41",
-        );
+        self.event(FAULT_S, EventKind::Fault, Some("standby"), None, "SIGTERM to the walreceiver, pid 41");
         self.event(
             40.8,
             EventKind::FaultVerified,
@@ -194,12 +145,7 @@ impl Story {
         if !self.timeline.columns.contains(&column) {
             self.timeline.columns.push(column.clone());
         }
-        for row in self
-            .timeline
-            .rows
-            .iter_mut()
-            .filter(|row| ticks.contains(&row.tick))
-        {
+        for row in self.timeline.rows.iter_mut().filter(|row| ticks.contains(&row.tick)) {
             row.cells.insert(column.clone(), cell(row.t_s));
         }
     }
@@ -302,11 +248,7 @@ fn run(arm: &str) -> RunInfo {
         role,
         read_iops_cap: Some(CAP),
         write_iops_cap: Some(CAP),
-        cap_proof: Some(CapProof {
-            read_iops: 200.4,
-            reads: 601,
-            seconds: 3.0,
-        }),
+        cap_proof: Some(CapProof { read_iops: 200.4, reads: 601, seconds: 3.0 }),
         read_ahead_kb: Some(128),
         settings,
     };
@@ -316,16 +258,9 @@ fn run(arm: &str) -> RunInfo {
         profile_name: "quick".to_owned(),
         arm: arm.to_owned(),
         started: "2026-11-30T17:33:20Z".parse().unwrap(),
-        command_line: [
-            "target/release/stall-lab",
-            "repro",
-            "--prefetch",
-            arm,
-            "--profile",
-            "quick",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
+        command_line: ["target/release/stall-lab", "repro", "--prefetch", arm, "--profile", "quick"]
+            .map(str::to_owned)
+            .to_vec(),
         lab_version: "0.1.0".to_owned(),
         git_revision: Some("586edf3".to_owned()),
         capped: true,
@@ -352,11 +287,7 @@ fn run(arm: &str) -> RunInfo {
             other: std::iter::empty().collect(),
         },
         nodes: vec![
-            node(
-                "primary",
-                Role::Primary,
-                settings(&[("synchronous_standby_names", "FIRST 1 (standby)")]),
-            ),
+            node("primary", Role::Primary, settings(&[("synchronous_standby_names", "FIRST 1 (standby)")])),
             node("standby", Role::Standby, settings(&[("recovery_prefetch", arm)])),
         ],
     }

@@ -59,9 +59,7 @@ pub(super) struct Counter {
 
 impl Counter {
     pub fn of(timeline: &Timeline, node: &str, metric: &Metric) -> Self {
-        Self {
-            points: timeline.series(node, metric).collect(),
-        }
+        Self { points: timeline.series(node, metric).collect() }
     }
 
     /// What the counter gained in the window.
@@ -79,16 +77,11 @@ impl Counter {
             Edges::Around => self.first_from(to).or_else(|| self.last_until(to)),
         };
         let (from_s, before) = first.ok_or(Lost::Unseen { at_s: from })?;
-        let (to_s, after) = last
-            .filter(|(to_s, _)| *to_s > from_s)
-            .ok_or(Lost::Unseen { at_s: to })?;
+        let (to_s, after) = last.filter(|(to_s, _)| *to_s > from_s).ok_or(Lost::Unseen { at_s: to })?;
         if let Some(at_s) = self.fall(Window { from_s, to_s }) {
             return Err(Lost::Backwards { at_s });
         }
-        Ok(Growth {
-            amount: after - before,
-            seconds: to_s - from_s,
-        })
+        Ok(Growth { amount: after - before, seconds: to_s - from_s })
     }
 
     /// The first moment in the window at which the counter was lower than before.
@@ -127,10 +120,7 @@ impl Counter {
     }
 
     fn steps(&self) -> impl Iterator<Item = ((f64, f64), (f64, f64))> {
-        self.points
-            .iter()
-            .copied()
-            .zip(self.points.iter().copied().skip(1))
+        self.points.iter().copied().zip(self.points.iter().copied().skip(1))
     }
 
     fn first_from(&self, t_s: f64) -> Option<(f64, f64)> {
@@ -154,9 +144,7 @@ mod tests {
     use super::*;
 
     fn counter(points: &[(f64, f64)]) -> Counter {
-        Counter {
-            points: points.to_vec(),
-        }
+        Counter { points: points.to_vec() }
     }
 
     fn window(from_s: f64, to_s: f64) -> Window {
@@ -167,33 +155,15 @@ mod tests {
     fn the_rows_inside_leave_out_what_the_rows_around_take_in() {
         let counter = counter(&[(1.0, 10.0), (2.0, 20.0), (3.0, 30.0), (4.0, 50.0)]);
         let grown = |edges| counter.growth(window(1.5, 3.5), edges);
-        assert_eq!(
-            grown(Edges::Inside),
-            Ok(Growth {
-                amount: 10.0,
-                seconds: 1.0
-            })
-        );
-        assert_eq!(
-            grown(Edges::Around),
-            Ok(Growth {
-                amount: 40.0,
-                seconds: 3.0
-            })
-        );
+        assert_eq!(grown(Edges::Inside), Ok(Growth { amount: 10.0, seconds: 1.0 }));
+        assert_eq!(grown(Edges::Around), Ok(Growth { amount: 40.0, seconds: 3.0 }));
     }
 
     #[test]
     fn around_the_end_of_the_run_the_last_row_has_to_do() {
         let counter = counter(&[(1.0, 10.0), (2.0, 20.0)]);
         let grown = counter.growth(window(0.5, 2.5), Edges::Around);
-        assert_eq!(
-            grown,
-            Ok(Growth {
-                amount: 10.0,
-                seconds: 1.0
-            })
-        );
+        assert_eq!(grown, Ok(Growth { amount: 10.0, seconds: 1.0 }));
     }
 
     #[test]
@@ -212,10 +182,7 @@ mod tests {
 
     #[test]
     fn a_counter_never_read_is_absent() {
-        assert_eq!(
-            counter(&[]).growth(window(0.0, 1.0), Edges::Around),
-            Err(Lost::Absent)
-        );
+        assert_eq!(counter(&[]).growth(window(0.0, 1.0), Edges::Around), Err(Lost::Absent));
     }
 
     #[test]
@@ -235,13 +202,7 @@ mod tests {
 
     #[test]
     fn the_fastest_stretch_is_at_least_as_long_as_asked() {
-        let counter = counter(&[
-            (0.0, 0.0),
-            (1.0, 900.0),
-            (2.0, 1000.0),
-            (3.0, 1100.0),
-            (5.0, 1100.0),
-        ]);
+        let counter = counter(&[(0.0, 0.0), (1.0, 900.0), (2.0, 1000.0), (3.0, 1100.0), (5.0, 1100.0)]);
         assert_eq!(counter.fastest(window(0.0, 5.0), 2.0), Some(500.0));
         assert_eq!(counter.fastest(window(1.0, 5.0), 2.0), Some(100.0));
         assert_eq!(counter.fastest(window(0.0, 5.0), 6.0), None);

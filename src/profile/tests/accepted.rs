@@ -27,10 +27,7 @@ fn a_setting_may_be_text_number_or_truth_and_its_dots_need_no_quotes() {
         f.j = -1
     "#;
     let primary = with_primary_settings(lines, &[]).postgres.primary;
-    let read: Vec<(&str, &str)> = primary
-        .iter()
-        .map(|(name, text)| (name.as_str(), text.as_str()))
-        .collect();
+    let read: Vec<(&str, &str)> = primary.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let expected = [
         ("a", "4"),
         ("b", "0.5"),
@@ -58,9 +55,7 @@ fn settings_of_any_text_read_back_from_the_resolved_profile() {
 #[test]
 fn an_override_replaces_a_setting_however_the_file_wrote_its_dots() {
     for lines in ["a.b = 1", "\"a.b\" = 1"] {
-        let primary = with_primary_settings(lines, &["postgres.primary.a.b=2"])
-            .postgres
-            .primary;
+        let primary = with_primary_settings(lines, &["postgres.primary.a.b=2"]).postgres.primary;
         assert_eq!(primary.get("a.b").unwrap(), "2");
         assert_eq!(primary.len(), 1);
     }
@@ -90,17 +85,8 @@ fn an_override_needs_no_quotes_for_any_kind_of_value() {
     assert_eq!(profile.synchronous.method, SyncMethod::Any);
     assert_eq!(profile.synchronous.standbys, ["standby"]);
     assert!(!profile.postgres.data_checksums);
-    assert_eq!(
-        profile
-            .effective_settings("standby")
-            .get("maintenance_io_concurrency")
-            .unwrap(),
-        "0"
-    );
-    assert_eq!(
-        profile.postgres.common.get("pg_stat_statements.max").unwrap(),
-        "100"
-    );
+    assert_eq!(profile.effective_settings("standby").get("maintenance_io_concurrency").unwrap(), "0");
+    assert_eq!(profile.postgres.common.get("pg_stat_statements.max").unwrap(), "100");
 }
 
 #[test]
@@ -113,10 +99,7 @@ fn an_override_of_the_standbys_reaches_all_or_the_one_it_names() {
     ]);
     let of = |index: usize| {
         let standby = &profile.standby[index];
-        (
-            standby.machine.read_iops,
-            standby.settings.get("work_mem").unwrap().as_str(),
-        )
+        (standby.machine.read_iops, standby.settings.get("work_mem").unwrap().as_str())
     };
     assert_eq!([of(0), of(1)], [(1000, "1MB"), (2000, "2MB")]);
     assert_eq!(profile.primary.read_iops, 200);

@@ -53,9 +53,7 @@ fn accepted(text: &str, changes: &[Override]) -> bool {
         }
         Err(problems) => {
             let said = problems.to_string();
-            let places = said
-                .lines()
-                .all(|line| line.starts_with("fuzz.toml") || line.starts_with("--set "));
+            let places = said.lines().all(|line| line.starts_with("fuzz.toml") || line.starts_with("--set "));
             assert!(places && !said.is_empty(), "{said}\nof\n{text}");
             assert!(!said.contains("no check found it"), "{said}\nof\n{text}");
             false
@@ -70,11 +68,8 @@ fn two_thousand_mutated_profiles_and_overrides_are_read_or_refused() {
     for round in 0..2000 {
         let text = mutate(BUILTINS[round % BUILTINS.len()].text, &mut rng);
         let set = format!("{}={}", any(KEYS, &mut rng), any(PIECES, &mut rng));
-        let changes: Vec<Override> = if round % 2 == 0 {
-            Vec::new()
-        } else {
-            set.parse().into_iter().collect()
-        };
+        let changes: Vec<Override> =
+            if round % 2 == 0 { Vec::new() } else { set.parse().into_iter().collect() };
         sound += usize::from(accepted(&text, &changes));
     }
     // Most of a text is comments, where a mutation does no harm. Were all accepted, or none, this would test nothing.
@@ -86,9 +81,6 @@ fn nesting_without_end_is_refused() {
     for piece in ["[", "{a=", "a."] {
         assert!(!accepted(&format!("a = {}", piece.repeat(100_000)), &[]));
         assert!(!accepted(&format!("{}a = 1", piece.repeat(100_000)), &[]));
-        assert!(!accepted(
-            &format!("[postgres.common]\n{}a = 1", piece.repeat(100_000)),
-            &[]
-        ));
+        assert!(!accepted(&format!("[postgres.common]\n{}a = 1", piece.repeat(100_000)), &[]));
     }
 }

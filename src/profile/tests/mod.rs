@@ -21,10 +21,7 @@ fn two_standbys_text() -> String {
     let quick = Builtin::named("quick").unwrap().text;
     let (_, standby) = quick.split_once("[[standby]]").unwrap();
     let (standby, _) = standby.split_once("[watch]").unwrap();
-    format!(
-        "{quick}\n[[standby]]{}",
-        standby.replace("\"standby\"", "\"other\"")
-    )
+    format!("{quick}\n[[standby]]{}", standby.replace("\"standby\"", "\"other\""))
 }
 
 /// The quick profile with a second standby, changed.
@@ -77,12 +74,7 @@ fn every_key_of_a_built_in_profile_stands_under_a_comment() {
                 Some('#') => explained = true,
                 // Keys that belong together share a comment.
                 Some(_) => {
-                    assert!(
-                        explained,
-                        "{}.toml:{}: {line:?} is not explained",
-                        builtin.name,
-                        index + 1
-                    )
+                    assert!(explained, "{}.toml:{}: {line:?} is not explained", builtin.name, index + 1)
                 }
             }
         }
@@ -93,23 +85,11 @@ fn every_key_of_a_built_in_profile_stands_under_a_comment() {
 fn the_default_profile_is_the_reference_to_the_number() {
     let outage = Profile::load(BUILTINS[0].name, &[]).unwrap();
     assert_eq!((outage.workload.scale, outage.workload.rate_tps), (640, 5.0));
-    assert_eq!(
-        (outage.update_share().predicate().as_str(), outage.update.batches),
-        ("aid % 20 = 0", 1)
-    );
+    assert_eq!((outage.update_share().predicate().as_str(), outage.update.batches), ("aid % 20 = 0", 1));
     assert_eq!(outage.standby.len(), 1);
     assert_eq!(outage.standby[0].machine, outage.primary);
-    let Machine {
-        cpus,
-        memory,
-        read_iops,
-        write_iops,
-        ..
-    } = outage.primary;
-    assert_eq!(
-        (cpus, memory, read_iops, write_iops),
-        (2.0, Bytes(8 << 30), 500, 500)
-    );
+    let Machine { cpus, memory, read_iops, write_iops, .. } = outage.primary;
+    assert_eq!((cpus, memory, read_iops, write_iops), (2.0, Bytes(8 << 30), 500, 500));
     assert_eq!(outage.synchronous_standby_names(), "FIRST 1 (\"standby\")");
     assert!(outage.postgres.data_checksums);
 }
@@ -137,12 +117,7 @@ fn a_file_is_named_by_its_ending_or_by_a_separator() {
 #[test]
 fn a_file_that_is_missing_or_not_text_is_told_with_its_path() {
     let error = Profile::load("missing.toml", &[]).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("cannot read the profile missing.toml: "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("cannot read the profile missing.toml: "), "{error}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bytes.toml");
     std::fs::write(&path, [0xff, 0xfe]).unwrap();
@@ -154,13 +129,7 @@ fn a_file_that_is_missing_or_not_text_is_told_with_its_path() {
 fn a_set_argument_without_key_or_value_is_refused_and_one_with_them_is_shown_as_given() {
     for text in ["workload.scale", "=5", " =5", ""] {
         let said = text.parse::<Override>().map_err(|error| error.to_string());
-        assert_eq!(
-            said,
-            Err(format!("{text:?} is not KEY=VALUE, as in standby.read_iops=1000"))
-        );
+        assert_eq!(said, Err(format!("{text:?} is not KEY=VALUE, as in standby.read_iops=1000")));
     }
-    assert_eq!(
-        "a.b=c=d".parse::<Override>().unwrap().to_string(),
-        "--set a.b=c=d"
-    );
+    assert_eq!("a.b=c=d".parse::<Override>().unwrap().to_string(), "--set a.b=c=d");
 }

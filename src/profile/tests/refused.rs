@@ -13,11 +13,7 @@ const ACCEPTED: &str = "accepted";
 fn message(changes: &[(&str, &str)], sets: &[&str]) -> String {
     let mut text = SOUND.to_owned();
     for (from, to) in changes {
-        assert_eq!(
-            SOUND.matches(from).count(),
-            1,
-            "{from:?} is not once in the sound profile"
-        );
+        assert_eq!(SOUND.matches(from).count(), 1, "{from:?} is not once in the sound profile");
         text = text.replace(from, to);
     }
     match Profile::parse("mine.toml", &text, &overrides(sets)) {
@@ -39,10 +35,7 @@ const IN_FILE: &[(&str, &str)] = &[
     ("tail = \"15s\"", "\"ta\\nil\" = \"15s\""),
     ("read_iops = 300\n", ""),
     ("description = \"sound\"\n", ""),
-    (
-        "[watch]\ndeadline = \"6m\"\ntail = \"15s\"\nstall_after = \"30s\"\n",
-        "",
-    ),
+    ("[watch]\ndeadline = \"6m\"\ntail = \"15s\"\nstall_after = \"30s\"\n", ""),
     ("name = \"b\"\n", ""),
     ("scale = 1", "scale = \"1\""),
     ("scale = 1", "scale = 1.5"),
@@ -116,10 +109,7 @@ const IN_FILE: &[(&str, &str)] = &[
     ("shared_buffers = \"128MB\"", "shared_buffers = \"lots\""),
     ("settings.work_mem = \"4MB\"", "settings.shared_buffers = \"5GB\""),
     ("settings.work_mem = \"4MB\"", "settings.shared_buffers = \"5Gb\""),
-    (
-        "[postgres.common]\nshared_buffers = \"128MB\"",
-        "[postgres.standby]\nshared_buffers = 1e9",
-    ),
+    ("[postgres.common]\nshared_buffers = \"128MB\"", "[postgres.standby]\nshared_buffers = 1e9"),
     (
         "[postgres.common]\nshared_buffers = \"128MB\"\n[primary]\ncpus = 2\nmemory = \"2GB\"\nshm = \"256MB\"",
         "[primary]\ncpus = 2\nmemory = \"100MB\"\nshm = \"64MB\"",
@@ -191,29 +181,17 @@ fn the_profile_that_the_cases_change_is_sound() {
 
 #[test]
 fn all_mistakes_are_told_together_by_line_then_by_override() {
-    let changes = [
-        ("tail = \"15s\"", "tail = 15"),
-        ("scale = 1", "scale = 0"),
-        ("rate_tps = 5\n", ""),
-    ];
+    let changes = [("tail = \"15s\"", "tail = 15"), ("scale = 1", "scale = 0"), ("rate_tps = 5\n", "")];
     let said = message(&changes, &["update.batches=0", "fault.nod=b"]);
     let places: Vec<&str> = said.lines().filter_map(|line| line.split(": ").next()).collect();
-    let expected = [
-        "mine.toml:2",
-        "mine.toml:3",
-        "mine.toml:49",
-        "--set update.batches=0",
-        "--set fault.nod=b",
-    ];
+    let expected =
+        ["mine.toml:2", "mine.toml:3", "mine.toml:49", "--set update.batches=0", "--set fault.nod=b"];
     assert_eq!(places, expected, "{said}");
 }
 
 #[test]
 fn a_mistake_of_the_file_that_an_override_replaces_is_not_told() {
-    assert_eq!(
-        message(&[("scale = 1", "scale = 0")], &["workload.scale=2"]),
-        ACCEPTED
-    );
+    assert_eq!(message(&[("scale = 1", "scale = 0")], &["workload.scale=2"]), ACCEPTED);
     assert_eq!(message(&[], &["workload.scale=0", "workload.scale=2"]), ACCEPTED);
 }
 
@@ -221,18 +199,8 @@ fn a_mistake_of_the_file_that_an_override_replaces_is_not_told() {
 fn a_table_that_only_an_override_begins_lacks_its_other_keys_in_the_file() {
     let watch = "[watch]\ndeadline = \"6m\"\ntail = \"15s\"\nstall_after = \"30s\"\n";
     let said = message(&[(watch, "")], &["watch.deadline=6m"]);
-    let starts: Vec<&str> = said
-        .lines()
-        .filter_map(|line| line.split(": it takes").next())
-        .collect();
-    assert_eq!(
-        starts,
-        [
-            "mine.toml: watch.tail: missing",
-            "mine.toml: watch.stall_after: missing"
-        ],
-        "{said}"
-    );
+    let starts: Vec<&str> = said.lines().filter_map(|line| line.split(": it takes").next()).collect();
+    assert_eq!(starts, ["mine.toml: watch.tail: missing", "mine.toml: watch.stall_after: missing"], "{said}");
 }
 
 #[test]
@@ -240,18 +208,9 @@ fn a_profile_without_standbys_is_refused_whatever_is_set_on_them() {
     let (before, rest) = SOUND.split_once("[[standby]]").unwrap();
     let (_, watch) = rest.split_once("[watch]").unwrap();
     for (text, says) in [
-        (
-            format!("{before}[watch]{watch}"),
-            "none.toml: standby: missing: it takes ",
-        ),
-        (
-            format!("standby = []\n{before}[watch]{watch}"),
-            "none.toml:1: standby: a list is not allowed: ",
-        ),
-        (
-            format!("{before}[standby]\n[watch]{watch}"),
-            "none.toml:31: standby: a table is not allowed: ",
-        ),
+        (format!("{before}[watch]{watch}"), "none.toml: standby: missing: it takes "),
+        (format!("standby = []\n{before}[watch]{watch}"), "none.toml:1: standby: a list is not allowed: "),
+        (format!("{before}[standby]\n[watch]{watch}"), "none.toml:31: standby: a table is not allowed: "),
     ] {
         let error = Profile::parse("none.toml", &text, &overrides(&["standby.read_iops=1"])).unwrap_err();
         let allowed = "one [[standby]] table for each standby, at least one";

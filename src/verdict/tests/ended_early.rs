@@ -18,10 +18,7 @@ fn a_run_that_ends_in_a_long_hang_is_a_stall_of_at_least_that_length() {
     let summary = judged(&story);
     assert_eq!((summary.hang_s, summary.hang_ended), (Some(59.0), Some(false)));
     assert_eq!(summary.time_to_streaming_s, None);
-    assert_eq!(
-        summary.amplification, None,
-        "the standby had not replayed the update"
-    );
+    assert_eq!(summary.amplification, None, "the standby had not replayed the update");
 }
 
 #[test]
@@ -68,10 +65,7 @@ fn a_standby_never_seen_to_stop_streams() {
     let mut story = Story::no_stall().without(EventKind::StreamingAgain);
     story.number("standby", &Metric::WalreceiverStreaming, 1..=140, 1.0);
     let summary = judged(&story);
-    assert_eq!(
-        (summary.verdict, summary.time_to_streaming_s),
-        (Verdict::NoStall, None)
-    );
+    assert_eq!((summary.verdict, summary.time_to_streaming_s), (Verdict::NoStall, None));
 }
 
 #[test]

@@ -12,14 +12,7 @@ fn reads_that_were_not_sampled_are_null_with_a_reason() {
     story.blank("standby", &Metric::ReadsTotal, 1..=140);
     let summary = judged(&story);
     assert_eq!(summary.verdict, Verdict::Stalled);
-    assert_eq!(
-        (
-            summary.hang_reads,
-            summary.hang_read_iops_mean,
-            summary.amplification
-        ),
-        (None, None, None)
-    );
+    assert_eq!((summary.hang_reads, summary.hang_read_iops_mean, summary.amplification), (None, None, None));
     assert_eq!(
         summary.reasons,
         [
@@ -72,9 +65,7 @@ fn a_primary_that_read_nothing_gives_no_ratio() {
 fn columns_of_a_patched_server_count_among_the_references_seen() {
     let mut story = Story::stalled();
     let skip_seen = Metric::RecoveryPrefetch("skip_seen".to_owned());
-    story.counter("standby", &skip_seen, |t_s| {
-        (t_s.clamp(12.0, 121.0) - 12.0) * 570.0
-    });
+    story.counter("standby", &skip_seen, |t_s| (t_s.clamp(12.0, 121.0) - 12.0) * 570.0);
     assert_eq!(judged(&story).prefetched_share, rounded(Some(210.0 / 2000.0)));
 }
 

@@ -36,20 +36,13 @@ fn assert_limited(story: &Story, verdict: Verdict, reason: &str) {
 #[track_caller]
 fn assert_near(value: Option<f64>, expected: f64, tolerance: f64) {
     let value = value.unwrap();
-    assert!(
-        (value - expected).abs() <= tolerance * expected,
-        "{value} is not {expected}"
-    );
+    assert!((value - expected).abs() <= tolerance * expected, "{value} is not {expected}");
 }
 
 #[test]
 fn the_outage_recorded_by_hand_is_found_as_it_was_by_hand() {
     let folder = RunFolder::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outage-try"));
-    let summary = judge(
-        &folder.run().unwrap(),
-        &folder.timeline().unwrap(),
-        &folder.events().unwrap(),
-    );
+    let summary = judge(&folder.run().unwrap(), &folder.timeline().unwrap(), &folder.events().unwrap());
     assert_eq!(summary.verdict, Verdict::Stalled, "{:?}", summary.reasons);
     assert_near(summary.hang_s, 2311.0, 0.01);
     assert_near(summary.time_to_streaming_s, 2311.0, 0.01);
@@ -57,15 +50,7 @@ fn the_outage_recorded_by_hand_is_found_as_it_was_by_hand() {
     assert_near(summary.hang_reads.map(|reads| reads as f64), 1_154_436.0, 0.01);
     assert_near(summary.hang_read_iops_mean, 499.8, 0.01);
     assert_near(summary.hang_read_bytes_mean, 16.2 * 1024.0, 0.01);
-    assert_near(
-        summary.prefetched_blocks.map(|blocks| blocks as f64),
-        1_400_000.0,
-        0.01,
-    );
-    assert_near(
-        summary.lag_at_fault_bytes.map(|bytes| bytes as f64),
-        10.017e9,
-        0.01,
-    );
+    assert_near(summary.prefetched_blocks.map(|blocks| blocks as f64), 1_400_000.0, 0.01);
+    assert_near(summary.lag_at_fault_bytes.map(|bytes| bytes as f64), 10.017e9, 0.01);
     assert_eq!(summary.longest_gap_before_fault_s.map(f64::round), Some(23.0));
 }

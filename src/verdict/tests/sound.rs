@@ -40,10 +40,7 @@ fn a_stall_has_all_of_its_figures() {
         update_executed_s: Some(19.0),
         update_s: Some(20.0),
         update_wal_bytes: Some(300 << 20),
-        nodes: vec![
-            node("primary", 800, 800 * 131_072, 20.0),
-            node("standby", 21_800, 21_800 * 8192, 111.0),
-        ],
+        nodes: vec![node("primary", 800, 800 * 131_072, 20.0), node("standby", 21_800, 21_800 * 8192, 111.0)],
         amplification: Some(27.25),
         rows: 140,
         missed_ticks: 0,
@@ -61,11 +58,7 @@ fn no_stall_has_no_reasons_and_counts_prefetches_to_the_end_of_the_run() {
     assert_eq!(summary.hang_s, Some(1.0));
     assert_eq!(summary.time_to_streaming_s, rounded(Some(41.7 - FAULT_S)));
     assert_eq!(summary.prefetched_blocks, Some(130));
-    assert_eq!(
-        summary.lag_at_fault_bytes,
-        Some(0),
-        "a standby ahead by a race is level"
-    );
+    assert_eq!(summary.lag_at_fault_bytes, Some(0), "a standby ahead by a race is level");
     assert_eq!(summary.amplification, Some(0.0));
 }
 
@@ -75,10 +68,7 @@ fn commits_in_every_second_are_a_hang_of_length_0_without_a_start() {
     story.number("primary", &Metric::Tps, 1..=140, 5.0);
     let summary = judged(&story);
     assert_eq!(summary.verdict, Verdict::NoStall);
-    assert_eq!(
-        (summary.hang_s, summary.hang_start_s, summary.hang_ended),
-        (Some(0.0), None, None)
-    );
+    assert_eq!((summary.hang_s, summary.hang_start_s, summary.hang_ended), (Some(0.0), None, None));
     assert_eq!(summary.hang_reads, None);
 }
 
@@ -108,11 +98,7 @@ fn a_gap_before_the_fault_is_told_apart_from_the_hang() {
     let summary = judged(&story);
     assert_eq!(summary.verdict, Verdict::NoStall);
     assert_eq!(summary.hang_s, Some(1.0));
-    assert_eq!(
-        summary.longest_gap_before_fault_s,
-        Some(27.0),
-        "counted from the update on"
-    );
+    assert_eq!(summary.longest_gap_before_fault_s, Some(27.0), "counted from the update on");
 }
 
 #[test]
@@ -125,16 +111,9 @@ fn a_gap_that_goes_on_through_the_fault_counts_from_the_fault_and_says_so() {
         "commits had stood still for 5.5 s when the fault came; only the time from the fault on is counted",
     );
     let summary = judged(&story);
-    assert_eq!(
-        (summary.hang_start_s, summary.hang_s),
-        (Some(FAULT_S), Some(80.5))
-    );
+    assert_eq!((summary.hang_start_s, summary.hang_s), (Some(FAULT_S), Some(80.5)));
     assert_eq!(summary.longest_gap_before_fault_s, Some(5.5));
-    assert_eq!(
-        summary.hang_reads,
-        Some(16_000),
-        "from the first row after the fault"
-    );
+    assert_eq!(summary.hang_reads, Some(16_000), "from the first row after the fault");
 }
 
 #[test]

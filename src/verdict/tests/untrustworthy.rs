@@ -11,10 +11,7 @@ fn without_a_fault_nothing_is_known_of_a_hang_but_the_update_is() {
     let story = Story::stalled().cut_after(35.0);
     assert_disqualified(&story, "the run ended before the fault was injected");
     let summary = judged(&story);
-    assert_eq!(
-        (summary.hang_s, summary.hang_ended, summary.lag_at_fault_bytes),
-        (None, None, None)
-    );
+    assert_eq!((summary.hang_s, summary.hang_ended, summary.lag_at_fault_bytes), (None, None, None));
     assert_eq!(summary.longest_gap_before_fault_s, Some(0.0));
     assert_eq!(summary.update_s, Some(20.0));
 }
@@ -37,13 +34,7 @@ fn a_fault_that_nothing_confirms_is_no_fault() {
 #[test]
 fn what_the_run_itself_held_against_it_is_held_against_it() {
     let mut story = Story::stalled();
-    story.event(
-        50.0,
-        EventKind::Disqualified,
-        Some("standby"),
-        None,
-        "a recovery conflict",
-    );
+    story.event(50.0, EventKind::Disqualified, Some("standby"), None, "a recovery conflict");
     assert_disqualified(&story, "a recovery conflict");
 }
 
@@ -57,13 +48,7 @@ fn a_note_is_not_held_against_it() {
 #[test]
 fn a_deadline_before_the_fault_is_told() {
     let mut story = Story::stalled();
-    story.event(
-        39.0,
-        EventKind::Deadline,
-        None,
-        None,
-        "standby had not flushed the update",
-    );
+    story.event(39.0, EventKind::Deadline, None, None, "standby had not flushed the update");
     assert_limited(
         &story,
         Verdict::Stalled,
@@ -85,9 +70,7 @@ fn a_cap_that_did_not_hold_disqualifies_a_run_with_a_hang_or_without() {
 #[test]
 fn a_burst_shorter_than_the_throttle_averages_over_is_within_the_cap() {
     let mut story = Story::stalled();
-    story.counter("standby", &Metric::ReadsTotal, |t_s| {
-        t_s * 200.0 + if t_s >= 50.0 { 90.0 } else { 0.0 }
-    });
+    story.counter("standby", &Metric::ReadsTotal, |t_s| t_s * 200.0 + if t_s >= 50.0 { 90.0 } else { 0.0 });
     assert_eq!(judged(&story).verdict, Verdict::Stalled);
     assert_eq!(judged(&story).hang_read_iops_peak, Some(290.0));
 }
@@ -134,10 +117,7 @@ fn reports_missing_here_and_there_do_no_harm_up_to_a_tenth() {
 fn rows_missing_here_and_there_do_no_harm_up_to_a_tenth() {
     for (missing, verdict) in [(10, Verdict::Stalled), (11, Verdict::Inconclusive)] {
         let mut story = Story::stalled();
-        story
-            .timeline
-            .rows
-            .retain(|row| !(row.tick > 50 && row.tick <= 50 + missing));
+        story.timeline.rows.retain(|row| !(row.tick > 50 && row.tick <= 50 + missing));
         let summary = judged(&story);
         assert_eq!(summary.verdict, verdict, "{:?}", summary.reasons);
         assert_eq!((summary.missed_ticks, summary.rows), (missing, 140 - missing));
@@ -149,19 +129,14 @@ fn rows_missing_here_and_there_do_no_harm_up_to_a_tenth() {
 #[test]
 fn a_server_that_was_started_anew_disqualifies_the_run_and_its_figures_are_not_known() {
     let mut story = Story::stalled();
-    story.counter("standby", &Metric::prefetched(), |t_s| {
-        if t_s < 70.0 { t_s } else { t_s - 70.0 }
-    });
+    story.counter("standby", &Metric::prefetched(), |t_s| if t_s < 70.0 { t_s } else { t_s - 70.0 });
     assert_disqualified(
         &story,
         "recovery_prefetch_prefetch of standby went backwards at t = 70 s: the server was started anew or its \
          statistics were reset",
     );
     let summary = judged(&story);
-    assert_eq!(
-        (summary.prefetched_blocks, summary.prefetched_share),
-        (None, None)
-    );
+    assert_eq!((summary.prefetched_blocks, summary.prefetched_share), (None, None));
     assert_eq!(
         summary.reasons.get(1).map(String::as_str),
         Some(
@@ -197,9 +172,7 @@ fn a_step_of_the_wall_clock_is_told() {
 fn what_happened_before_the_update_does_no_harm() {
     let mut story = Story::stalled();
     story.number("standby", &Metric::ReplayPaused, 3..=5, 1.0);
-    story.counter("standby", &Metric::CpuSecondsTotal, |t_s| {
-        if t_s < 5.0 { 100.0 } else { t_s }
-    });
+    story.counter("standby", &Metric::CpuSecondsTotal, |t_s| if t_s < 5.0 { 100.0 } else { t_s });
     for row in story.timeline.rows.iter_mut().filter(|row| row.t_s < 5.0) {
         row.unix_s += 60.0;
     }
