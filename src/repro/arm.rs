@@ -84,7 +84,7 @@ pub(super) async fn run(
             };
         }
     };
-    let ending = conduct(&*raised, &mut info, &folder, progress, stop).await;
+    let ending = conduct(&*raised, site.start_clock(), &mut info, &folder, progress, stop).await;
     if let Err(error) = raised.save_logs().await {
         progress.note(&format!("the servers' logs could not be saved: {error:#}"));
     }
@@ -101,6 +101,7 @@ pub(super) async fn run(
 /// Describes the nodes in `run.json` and runs the experiment on them.
 async fn conduct(
     raised: &dyn Raised,
+    clock: Clock,
     info: &mut RunInfo,
     folder: &RunFolder,
     progress: &Progress,
@@ -117,7 +118,7 @@ async fn conduct(
     let view =
         View { primary: info.primary().to_owned(), standbys, faulted: info.profile.fault.node.clone() };
     let _following = progress.follow(newest, view);
-    experiment::run(raised, &info.profile, folder, Clock::start(), &rows, stop).await
+    experiment::run(raised, &info.profile, folder, clock, &rows, stop).await
 }
 
 fn judge(

@@ -3,6 +3,8 @@
 mod arm;
 mod request;
 mod site;
+#[cfg(test)]
+mod tests;
 
 pub use arm::{ArmError, ArmOutcome};
 pub use request::{Arm, Expectation, Request, Teardown};

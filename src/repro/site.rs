@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::cluster::Caps;
 use crate::experiment::Lab;
+use crate::measure::Clock;
 use crate::profile::Profile;
 use crate::progress::Progress;
 use crate::store::{NodeInfo, Platform, Server};
@@ -43,6 +44,11 @@ pub trait Site: Send + Sync {
 
     /// Sets up an arm's lab.
     async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Box<dyn Raised>>;
+
+    /// Starts the clock of a run.
+    fn start_clock(&self) -> Clock {
+        Clock::start()
+    }
 
     /// Removes all that carries this run's label, whether it was set up whole or in part. What cannot be removed is
     /// told.

@@ -1,0 +1,106 @@
+//! A place where fake labs are set up, which remembers what was asked of it.
+
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::bail;
+use async_trait::async_trait;
+
+use super::{FakeLab, Script};
+use crate::measure::Clock;
+use crate::profile::{PRIMARY, Profile};
+use crate::progress::Progress;
+use crate::repro::{ArmOrder, Ground, Raised, Site};
+use crate::store::{NodeInfo, Platform, Role, Server};
+
+/// The site.
+#[derive(Debug, Default)]
+pub(crate) struct FakeSite {
+    /// Getting ready never ends.
+    pub prepare_hangs: bool,
+    /// The arm of this name cannot be set up.
+    pub broken_arm: Option<String>,
+    /// What the arms that prefetch do instead of stalling.
+    pub script: Option<Script>,
+    pub calls: Mutex<Vec<String>>,
+}
+
+impl FakeSite {
+    /// What was asked of the site, in order.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn called(&self, what: &str) {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
+    }
+}
+
+fn prefetch(profile: &Profile) -> String {
+    profile.effective_settings(&profile.fault.node).remove("recovery_prefetch").unwrap_or_default()
+}
+
+#[async_trait]
+impl Site for FakeSite {
+    async fn prepare(&self, profiles: &[&Profile], _progress: &Progress) -> anyhow::Result<Ground> {
+        self.called(&format!("prepare {}", profiles.len()));
+        if self.prepare_hangs {
+            std::future::pending::<()>().await;
+        }
+        let server = Server {
+            version: "18.6".to_owned(),
+            version_num: 180_006,
+            image: "fake".to_owned(),
+            image_id: "sha256:0".to_owned(),
+            source: "fake".to_owned(),
+            note: None,
+        };
+        Ok(Ground { server, platform: Platform::default() })
+    }
+
+    async fn abandon(&self, _progress: &Progress) {
+        self.called("abandon");
+    }
+
+    async fn raise(&self, order: ArmOrder, _progress: &Progress) -> anyhow::Result<Box<dyn Raised>> {
+        let prefetch = prefetch(&order.profile);
+        self.called(&format!("raise {prefetch}"));
+        if self.broken_arm.as_ref() == Some(&prefetch) {
+            bail!("standby did not start: no room for shared memory");
+        }
+        let stalling = || self.script.clone().unwrap_or_else(Script::stalling);
+        let script = if prefetch == "off" { Script::fast() } else { stalling() };
+        Ok(Box::new(FakeLab::new(script)))
+    }
+
+    fn start_clock(&self) -> Clock {
+        Clock::start_virtual(1_800_000_000.0)
+    }
+
+    async fn tear_down(&self, _run_id: &str, _progress: &Progress) {
+        self.called("tear down");
+    }
+}
+
+#[async_trait]
+impl Raised for FakeLab {
+    async fn describe(&self) -> anyhow::Result<Vec<NodeInfo>> {
+        let node = |name: &str, role| NodeInfo {
+            name: name.to_owned(),
+            role,
+            read_iops_cap: Some(200),
+            write_iops_cap: Some(200),
+            cap_proof: None,
+            read_ahead_kb: Some(128),
+            settings: [].into(),
+        };
+        Ok(vec![node(PRIMARY, Role::Primary), node("standby", Role::Standby)])
+    }
+
+    async fn save_logs(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn how_to_connect(&self) -> String {
+        "there is nothing to connect to".to_owned()
+    }
+}
