@@ -9,7 +9,7 @@ pub(super) async fn run() -> anyhow::Result<Exit> {
     let engine = Engine::connect().await?;
     let images = image::list(&engine).await?;
     let image = images.first().map(|listed| listed.image.reference.as_str());
-    let removal = tear_down(&engine, &Scope::AllRuns, image).await?;
+    let removal = tear_down(&engine, &Scope::Leftovers, image).await?;
     let leftovers = image::remove_leftovers(&engine).await?;
     print!("{removal}");
     if leftovers > 0 {
@@ -18,6 +18,8 @@ pub(super) async fn run() -> anyhow::Result<Exit> {
     if removal.is_empty() && leftovers == 0 {
         println!("nothing to remove");
     }
-    println!("kept: loaded databases (`stall-lab cache`) and server images (`stall-lab image`)");
+    println!(
+        "kept: runs that still go on, loaded databases (`stall-lab cache`) and server images (`stall-lab image`)"
+    );
     Ok(if removal.failures.is_empty() { Exit::Success } else { Exit::Failure })
 }

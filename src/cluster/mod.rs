@@ -4,6 +4,7 @@ mod cap;
 mod config;
 mod fault;
 mod lab;
+mod lease;
 mod load;
 mod logs;
 mod machine;

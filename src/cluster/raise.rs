@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::cap::{self, CapError};
 use super::config::{Config, PORT, SOCKET_DIR};
+use super::lease::Lease;
 use super::load::Load;
 use super::node::{Blueprint, Caps, Node, disk_volume, image_file, images_volume, limits, network};
 use crate::disk::{AttachedDisk, DiskError, DiskHelper, mount_as_volume};
@@ -67,6 +68,9 @@ pub enum RaiseError {
     /// A cap does not hold.
     #[error(transparent)]
     Cap(#[from] CapError),
+    /// The run cannot be marked as one that goes on.
+    #[error("the lock file of the run cannot be made in the directory for temporary files")]
+    Lease(#[source] std::io::Error),
     /// A server did not start.
     #[error("{node} did not start: {why}\nlast lines of its log:\n{log}")]
     Start {
@@ -94,6 +98,8 @@ pub struct Cluster {
     pub(super) writer: Connection,
     /// For the lab's own questions to the standbys, by node.
     pub(super) standby_control: HashMap<String, Connection>,
+    /// Tells `clean` that the run goes on.
+    _lease: Lease,
 }
 
 impl Cluster {
@@ -109,6 +115,7 @@ impl Cluster {
         order: Order,
         on_step: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, RaiseError> {
+        let lease = Lease::take(&order.run_id).map_err(RaiseError::Lease)?;
         let site = Site { engine, order: &order, password: fresh_password() };
         on_step("copying the loaded database, a disk for each node");
         engine.create_network(&network(&order.run_id), &labels::of(&order.run_id, Kind::Network)).await?;
@@ -153,6 +160,7 @@ impl Cluster {
             control,
             writer,
             standby_control,
+            _lease: lease,
         })
     }
 

@@ -6,6 +6,7 @@ use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
+use super::lease::Lease;
 use super::raise::{Cluster, Order};
 use super::teardown::{Scope, tear_down};
 use crate::disk::{Cache, DiskHelper, GoldenKey, Room};
@@ -82,6 +83,7 @@ impl DockerSite {
 #[async_trait]
 impl Site for DockerSite {
     async fn prepare(&self, profiles: &[&Profile], progress: &Progress) -> anyhow::Result<Ground> {
+        let _lease = Lease::take(&self.run_id).context("the lock file of the run cannot be made")?;
         let facts = self.engine.facts().await?;
         let image = self.image.get_or_try_init(|| self.resolve_image(progress)).await?;
         let helper = DiskHelper::new(self.engine.clone(), &image.reference, &self.run_id);

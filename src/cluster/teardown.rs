@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::lease;
 use crate::disk::{CACHE_VOLUME, DiskHelper, LOADING};
 use crate::docker::labels::{self, CACHE, IMAGE, KIND, Kind, RUN, Selector};
 use crate::docker::{DockerError, Engine};
@@ -13,15 +14,15 @@ use crate::human::in_full;
 pub enum Scope {
     /// Those of this run.
     Run(String),
-    /// Those of every run; loaded databases and server images stay.
-    AllRuns,
+    /// Those of every run whose lab no longer lives; loaded databases and server images stay.
+    Leftovers,
 }
 
 impl Scope {
     fn selector(&self) -> Selector {
         match self {
             Self::Run(run) => Selector::run(run),
-            Self::AllRuns => Selector::any(),
+            Self::Leftovers => Selector::any(),
         }
     }
 
@@ -29,7 +30,10 @@ impl Scope {
     fn covers(&self, labels: &BTreeMap<String, String>) -> bool {
         match labels.get(RUN).map(String::as_str) {
             None | Some(CACHE | IMAGE) => false,
-            Some(run) => matches!(self, Self::AllRuns) || *self == Self::Run(run.to_owned()),
+            Some(run) => match self {
+                Self::Run(own) => own == run,
+                Self::Leftovers => !lease::is_live(run),
+            },
         }
     }
 }
@@ -171,8 +175,8 @@ mod tests {
         let of = |run: &str| labels::of(run, Kind::Images);
         let one = Scope::Run("r1".to_owned());
         assert!(one.covers(&of("r1")) && !one.covers(&of("r2")));
-        assert!(Scope::AllRuns.covers(&of("r1")) && Scope::AllRuns.covers(&of("r2")));
-        for scope in [one, Scope::AllRuns] {
+        assert!(Scope::Leftovers.covers(&of("r1")) && Scope::Leftovers.covers(&of("r2")));
+        for scope in [one, Scope::Leftovers] {
             assert!(
                 !scope.covers(&of(CACHE)) && !scope.covers(&of(IMAGE)) && !scope.covers(&BTreeMap::new())
             );
