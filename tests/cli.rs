@@ -1,0 +1,160 @@
+//! The command line as a script sees it: exit codes, stdout, stderr. Needs no Docker.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+/// The binary in an empty folder, with no engine to be found.
+fn stall_lab(dir: &Path) -> Command {
+    let mut command = Command::cargo_bin("stall-lab").unwrap();
+    command.current_dir(dir).env("DOCKER_HOST", "tcp://127.0.0.1:1").env_remove("STALL_LAB_LOG");
+    command
+}
+
+fn empty() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A copy of the recorded outage.
+fn outage(dir: &Path) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outage-try");
+    let to = dir.join("outage-try");
+    std::fs::create_dir(&to).unwrap();
+    for file in ["run.json", "timeline.csv", "events.csv"] {
+        std::fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    to
+}
+
+#[test]
+fn help_names_every_command_and_the_exit_codes() {
+    let help = stall_lab(empty().path()).arg("--help").assert().success();
+    let text = String::from_utf8(help.get_output().stdout.clone()).unwrap();
+    for word in ["repro", "plot", "profiles", "image", "cache", "clean", "doctor", "Exit codes", "130"] {
+        assert!(text.contains(word), "{word} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn the_profiles_are_listed_and_each_can_be_saved_and_used() {
+    let dir = empty();
+    let listed = stall_lab(dir.path()).arg("profiles").assert().success();
+    let text = String::from_utf8(listed.get_output().stdout.clone()).unwrap();
+    for name in ["outage", "quick", "smoke"] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{text}");
+        let shown = stall_lab(dir.path()).args(["profiles", name]).assert().success();
+        let file = dir.path().join("mine.toml");
+        std::fs::write(&file, &shown.get_output().stdout).unwrap();
+        stall_lab(dir.path()).args(["repro", "--dry-run", "--profile", "mine.toml"]).assert().success();
+    }
+}
+
+#[test]
+fn a_dry_run_touches_nothing_and_needs_no_engine() {
+    let dir = empty();
+    stall_lab(dir.path())
+        .args(["repro", "--prefetch", "try,off", "--dry-run"])
+        .assert()
+        .success()
+        .stdout(contains("Steps").and(contains("Disk")).and(contains("500 read and 500 write IOPS")));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn without_an_engine_the_error_lists_what_was_tried() {
+    let dir = empty();
+    stall_lab(dir.path())
+        .args(["repro", "--prefetch", "try", "--profile", "smoke"])
+        .assert()
+        .code(1)
+        .stdout("")
+        .stderr(contains("no Docker engine answered").and(contains("tcp://127.0.0.1:1")));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_the_user_got_wrong_is_exit_code_2_and_one_clear_message() {
+    let dir = empty();
+    std::fs::write(dir.path().join("bad.toml"), "description = \"x\"\nscale = 3\n").unwrap();
+    let long: &[(&[&str], &str)] = &[
+        (&["repro", "--profile", "nightly"], "outage"),
+        (&["repro", "--profile", "missing.toml"], "missing.toml"),
+        (&["repro", "--profile", "bad.toml"], "bad.toml:2"),
+        (&["repro", "--profile", "smoke", "--set", "standby.read_iops=-5"], "--set standby.read_iops=-5"),
+        (&["repro", "--profile", "smoke", "--set", "standby.reed_iops=5"], "read_iops"),
+        (&["repro", "--set", "scale"], "scale"),
+        (&["repro", "--prefetch", "maybe"], "maybe"),
+        (&["repro", "--prefetch", "try,try"], "try is there twice"),
+        (&["repro", "--prefetch", "try", "--expect", "off=stall"], "there is no arm off"),
+        (&["repro", "--expect", "hang"], "hang"),
+        (&["repro", "--postgres", "14"], "14"),
+        (&["repro", "--postgres", "18", "--pg-prefix", "/opt/pg"], "cannot be used with"),
+        (&["profiles", "nightly"], "outage"),
+        (&["plot"], "RESULTS_DIR"),
+        (&["image", "remove"], "IMAGE"),
+        (&["cache", "remove"], "DATABASE"),
+        (&["frobnicate"], "frobnicate"),
+    ];
+    for (args, expected) in long {
+        stall_lab(dir.path()).args(*args).assert().code(2).stdout("").stderr(contains(*expected));
+    }
+}
+
+#[test]
+fn a_recorded_run_is_judged_and_drawn_without_docker() {
+    let dir = empty();
+    let run = outage(dir.path());
+    stall_lab(dir.path())
+        .args(["plot", "outage-try"])
+        .assert()
+        .success()
+        .stdout(contains("stalled").and(contains("38 min")));
+    for file in ["summary.json", "timeline.png", "README.md"] {
+        assert!(run.join(file).exists(), "{file}");
+    }
+    let summary: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(run.join("summary.json")).unwrap()).unwrap();
+    for key in [
+        "verdict",
+        "hang_s",
+        "time_to_streaming_s",
+        "read_iops_cap",
+        "hang_read_iops_mean",
+        "hang_read_iops_median",
+        "hang_read_iops_peak",
+        "hang_reads",
+        "prefetched_blocks",
+        "lag_at_fault_bytes",
+        "update_s",
+        "update_wal_bytes",
+        "amplification",
+        "missed_ticks",
+    ] {
+        assert!(summary.get(key).is_some(), "{key} is not in summary.json");
+    }
+}
+
+#[test]
+fn a_folder_that_is_none_of_a_run_is_named_with_what_is_wrong() {
+    let dir = empty();
+    stall_lab(dir.path()).args(["plot", "."]).assert().code(1).stderr(contains("no folder of results"));
+    let run = outage(dir.path());
+    std::fs::write(run.join("timeline.csv"), "a,b\n1,2\n").unwrap();
+    stall_lab(dir.path())
+        .args(["plot", "outage-try"])
+        .assert()
+        .code(1)
+        .stderr(contains("timeline.csv:1: there is no column tick"));
+}
+
+#[test]
+fn no_colour_reaches_a_pipe() {
+    stall_lab(empty().path())
+        .args(["repro", "--profile", "nightly"])
+        .assert()
+        .stderr(contains("\u{1b}").not().and(predicate::str::starts_with("error:")));
+}
