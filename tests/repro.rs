@@ -6,7 +6,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use stall_lab::cluster::{Scope, tear_down};
@@ -15,9 +14,10 @@ use stall_lab::docker::labels::{self, Kind, Selector};
 use stall_lab::docker::{Access, ContainerSpec, Engine, Mount};
 use stall_lab::image::{self, ImageRequest, ServerImage};
 use stall_lab::store::{RunFolder, Verdict};
+use tokio::sync::{Mutex, MutexGuard};
 
 /// Measurements do not share the machine with each other.
-static ALONE: Mutex<()> = Mutex::new(());
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// An engine with a server image; none where tests may be skipped and there is no engine.
 struct Docker {
@@ -28,7 +28,7 @@ struct Docker {
 
 impl Docker {
     async fn new() -> Option<Self> {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = ALONE.lock().await;
         let engine = match Engine::connect().await {
             Ok(engine) => engine,
             Err(error) if std::env::var_os("STALL_LAB_REQUIRE_DOCKER").is_none() => {

@@ -14,7 +14,7 @@ mod site;
 mod teardown;
 
 pub use cap::CapError;
-pub use node::{Caps, Node};
+pub use node::Node;
 pub use raise::{Cluster, Order, RaiseError};
 pub use site::DockerSite;
 pub use teardown::{Removal, Scope, tear_down};

@@ -1,6 +1,6 @@
 //! One node: its container, its disk, its limits.
 
-use crate::disk::{AttachedDisk, PGDATA, data_mount};
+use crate::disk::{AttachedDisk, Caps, PGDATA, data_mount};
 use crate::docker::labels::{self, Kind};
 use crate::docker::{ContainerSpec, DeviceRate, Limits, NetworkMode};
 use crate::image::ServerImage;
@@ -32,15 +32,6 @@ pub struct Node {
     pub write_iops_cap: Option<u64>,
     /// What the probe measured.
     pub cap_proof: Option<CapProof>,
-}
-
-/// Are the disks capped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caps {
-    /// As the profile says, and proved.
-    On,
-    /// Not at all.
-    Off,
 }
 
 /// The limits of a node's container.

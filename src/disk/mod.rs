@@ -18,6 +18,15 @@ pub use room::Room;
 
 use serde::{Deserialize, Serialize};
 
+/// Are the disks capped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caps {
+    /// As the profile says, and proved.
+    On,
+    /// Not at all.
+    Off,
+}
+
 /// A disk that is attached and can be mounted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedDisk {

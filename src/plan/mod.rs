@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::cluster::Caps;
-use crate::disk::Room;
+use crate::disk::{Caps, Room};
 use crate::human;
 use crate::profile::{Machine, Profile};
 use crate::repro::{Request, Teardown};

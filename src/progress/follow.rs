@@ -44,7 +44,7 @@ impl Following {
 
     /// Waits until every row has been shown; the rows' sender must be gone.
     #[cfg(test)]
-    pub(super) async fn to_the_end(&mut self) {
+    pub(super) async fn until_the_end(&mut self) {
         if let Some(task) = &mut self.task {
             let _ = task.await;
         }

@@ -115,7 +115,7 @@ async fn a_log_gets_a_line_at_each_change_of_phase() {
         settle().await;
     }
     drop(sender);
-    following.to_the_end().await;
+    following.until_the_end().await;
     assert_eq!(timeless(&log.text()), "# s] phase settle\n# s] phase baseline");
 }
 
@@ -223,7 +223,7 @@ async fn the_block_is_gone_when_no_more_rows_come() {
     settle().await;
     assert_eq!(seen(&screen).lines().count(), 2);
     drop(sender);
-    following.to_the_end().await;
+    following.until_the_end().await;
     assert_eq!(seen(&screen), "");
 }
 

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Arm, ArmOrder, Ground, Raised, Request, Site, Teardown, utc_name};
 use crate::analysis::{self, Analysed, AnalysisError};
-use crate::cluster::Caps;
+use crate::disk::Caps;
 use crate::experiment::{self, Ending, ExperimentError};
 use crate::measure::Clock;
 use crate::progress::{Progress, View};

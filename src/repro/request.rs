@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::cluster::Caps;
+use crate::disk::Caps;
 use crate::profile::{Prefetch, Profile};
 use crate::store::Verdict;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 
-use crate::cluster::Caps;
+use crate::disk::Caps;
 use crate::experiment::Lab;
 use crate::measure::Clock;
 use crate::profile::Profile;

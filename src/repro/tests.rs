@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 
 use super::*;
-use crate::cluster::Caps;
+use crate::disk::Caps;
 use crate::fake::{FakeSite, Mishap, Script};
 use crate::profile::{Prefetch, Profile};
 use crate::store::RunFolder;

@@ -26,7 +26,7 @@ pub struct RunInfo {
     pub lab_version: String,
     /// Git revision the lab was built from, if known.
     pub git_revision: Option<String>,
-    /// Were the disks capped. An uncapped run can show neither a stall nor its absence.
+    /// Were the disks capped. A run without caps is judged by the same rule, and marked wherever it is shown.
     pub capped: bool,
     /// The profile with all overrides applied.
     pub profile: Profile,

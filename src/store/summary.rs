@@ -36,7 +36,8 @@ pub struct Summary {
     pub verdict: Verdict,
     /// Why it is inconclusive, or what limits it.
     pub reasons: Vec<String>,
-    /// Length of the hang: from the first second without a commit after the fault to the first commit, seconds.
+    /// Length of the hang: from the first second without a commit after the fault to the first commit, seconds; 0 when
+    /// every second had one.
     pub hang_s: Option<f64>,
     /// False when the run ended before the hang did: then `hang_s` is a lower bound.
     pub hang_ended: Option<bool>,
@@ -60,8 +61,8 @@ pub struct Summary {
     pub hang_read_bytes: Option<u64>,
     /// Mean size of a read of the hang, bytes.
     pub hang_read_bytes_mean: Option<f64>,
-    /// Blocks prefetched by the faulted standby from the start of the update to the end of the hang (or, without a
-    /// hang, of the run).
+    /// Blocks prefetched by the faulted standby from the start of the update to the end of the hang; of the run, when
+    /// no gap was as long as the profile's `watch.stall_after`.
     pub prefetched_blocks: Option<u64>,
     /// Of the block references seen in that time, the share that was prefetched.
     pub prefetched_share: Option<f64>,
