@@ -1,6 +1,21 @@
 //! What a server's log has to say about the soundness of a run.
 
+use std::path::Path;
+
+use super::node::node_of;
+use crate::docker::Engine;
+use crate::docker::labels::{Kind, Selector};
 use crate::experiment::{Finding, Severity};
+
+/// Writes each server's whole log to `<dir>/<node>.log`, of whatever nodes of the run there are.
+pub(super) async fn save(engine: &Engine, run_id: &str, dir: &Path) -> anyhow::Result<()> {
+    for container in engine.containers(&Selector::run(run_id).kind(Kind::Node)).await? {
+        let node = node_of(run_id, &container.name).unwrap_or(&container.name);
+        let mut file = tokio::fs::File::create(dir.join(format!("{node}.log"))).await?;
+        engine.save_logs(&container.name, &mut file).await?;
+    }
+    Ok(())
+}
 
 /// Written by a walreceiver that is told to stop, and by no other cause.
 pub(super) const WALRECEIVER_TERMINATED: &str =

@@ -96,6 +96,11 @@ fn object_name(run_id: &str, what: &str) -> String {
     format!("stall-lab-{run_id}-{what}")
 }
 
+/// The node whose container has this name.
+pub(super) fn node_of<'a>(run_id: &str, container: &'a str) -> Option<&'a str> {
+    container.strip_prefix(&object_name(run_id, ""))
+}
+
 /// Name of the run's network.
 pub(super) fn network(run_id: &str) -> String {
     object_name(run_id, "network")

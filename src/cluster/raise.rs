@@ -181,19 +181,6 @@ impl Cluster {
         }
         Ok(settings)
     }
-
-    /// Writes each server's whole log to `<order.logs>/<node>.log`.
-    ///
-    /// # Errors
-    /// When the engine fails or a file cannot be written; the logs before it are there.
-    pub async fn save_logs(&self) -> anyhow::Result<()> {
-        for node in self.nodes() {
-            let path = self.order.logs.join(format!("{}.log", node.name));
-            let mut file = tokio::fs::File::create(&path).await?;
-            self.engine.save_logs(&node.container, &mut file).await?;
-        }
-        Ok(())
-    }
 }
 
 /// A cluster while it is set up.

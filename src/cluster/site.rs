@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
 use super::lease::Lease;
+use super::logs;
 use super::raise::{Cluster, Order};
 use super::teardown::{Scope, tear_down};
 use crate::disk::{Cache, DiskHelper, GoldenKey, Room};
@@ -111,7 +112,14 @@ impl Site for DockerSite {
             GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image_bytes()).file_name();
         let ArmOrder { run_id, profile, caps, logs } = order;
         let order = Order { run_id, profile, image, golden, caps, logs };
-        let cluster = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await?;
+        let (run_id, logs) = (order.run_id.clone(), order.logs.clone());
+        let raised = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await;
+        if raised.is_err()
+            && let Err(error) = logs::save(&self.engine, &run_id, &logs).await
+        {
+            progress.note(&format!("the servers' logs could not be saved: {error:#}"));
+        }
+        let cluster = raised?;
         if let Some(node) = cluster.nodes().find(|node| !node.disk.direct_io) {
             progress.note(&format!(
                 "{}: the engine's file system does not do direct I/O; reads that its page cache serves count against \
@@ -155,7 +163,7 @@ impl Raised for Cluster {
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {
-        Cluster::save_logs(self).await
+        logs::save(&self.engine, &self.order.run_id, &self.order.logs).await
     }
 
     fn how_to_connect(&self) -> String {

@@ -76,6 +76,9 @@ pub fn machine_cells(node: &str, answer: &str) -> Result<Vec<(Column, Cell)>, Ma
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     fn number(cells: &[(Column, Cell)], metric: &Metric) -> Option<f64> {
@@ -121,5 +124,42 @@ mod tests {
             let error = machine_cells("standby", answer).unwrap_err();
             assert!(error.to_string().contains(&format!("{answer:?}")), "{error}");
         }
+    }
+
+    /// What the probe answers on a machine with these files in its sysfs.
+    fn probed(files: &[(&str, &str)]) -> String {
+        let sys = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = sys.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/docker/probe.sh");
+        let mut child = Command::new("sh")
+            .args([probe, "loop7", sys.path().to_str().unwrap()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    }
+
+    const STAT: (&str, &str) = ("block/loop7/stat", "  359 5 7264 0 9 0 16 3 128 0 0 0 0 0 0 0 0\n");
+
+    #[test]
+    fn the_probe_reads_both_versions_of_cgroups() {
+        let v1 = probed(&[STAT, ("fs/cgroup/cpuacct/cpuacct.usage", "418720000\n")]);
+        assert_eq!(number(&machine_cells("standby", &v1).unwrap(), &Metric::CpuSecondsTotal), Some(0.418_72));
+        let cpu_stat = "usage_usec 1500000\nuser_usec 1000000\nsystem_usec 500000\nnr_periods 0\n";
+        let v2 = machine_cells("standby", &probed(&[STAT, ("fs/cgroup/cpu.stat", cpu_stat)])).unwrap();
+        assert_eq!(number(&v2, &Metric::CpuSecondsTotal), Some(1.5));
+        assert_eq!(number(&v2, &Metric::ReadsTotal), Some(359.0));
+        assert_eq!(number(&v2, &Metric::InFlight), Some(128.0));
+    }
+
+    #[test]
+    fn the_probe_says_what_it_cannot_read() {
+        assert_eq!(probed(&[]), "disk - cpu -\n");
     }
 }
