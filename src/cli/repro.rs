@@ -3,8 +3,6 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use tracing_subscriber::EnvFilter;
-
 use super::args::ReproArgs;
 use super::exit::UsageError;
 use super::{Exit, interrupt};
@@ -74,12 +72,13 @@ fn name_of(profile: &str) -> String {
         .map_or_else(|| profile.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// The lab's own log, for whoever sets `STALL_LAB_LOG=debug`; warnings always.
+/// The lab's own log: warnings, or what `STALL_LAB_LOG` says, as in `debug`.
 fn log_to(progress: &Progress) {
-    let filter =
-        EnvFilter::try_from_env("STALL_LAB_LOG").unwrap_or_else(|_| EnvFilter::new("stall_lab=warn"));
+    let asked_for = std::env::var("STALL_LAB_LOG").ok().and_then(|level| level.parse().ok());
     let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(coloured);
+    let log = tracing_subscriber::fmt()
+        .with_max_level(asked_for.unwrap_or(tracing::Level::WARN))
+        .with_ansi(coloured);
     // Only a second subscriber in one process could fail this.
     let _ = log.with_writer(progress.clone()).try_init();
 }
