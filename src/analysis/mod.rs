@@ -87,12 +87,12 @@ const MEMBERS: &str = "comparison.json";
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn compare(folder: &Path, runs: &[Analysed]) -> Result<(), AnalysisError> {
+pub fn compare(folder: &Path, runs: &[&Analysed]) -> Result<(), AnalysisError> {
     let folders: Vec<PathBuf> = runs.iter().map(|run| relative(run.folder.path(), folder)).collect();
     let members = serde_json::to_string_pretty(&Members { runs: folders.clone() });
     let members = members.map_err(|error| unwritten(folder, error.into()))?;
     write(&folder.join(MEMBERS), &(members + "\n"))?;
-    let recorded: Vec<Recorded<'_>> = runs.iter().map(Analysed::recorded).collect();
+    let recorded: Vec<Recorded<'_>> = runs.iter().map(|run| run.recorded()).collect();
     plot::comparison(&recorded, &folder.join("comparison.png"))?;
     let arms: Vec<Arm<'_>> = runs
         .iter()
@@ -128,7 +128,7 @@ pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
     let listed: Members = serde_json::from_str(&text).map_err(|error| unwritten(&members, error.into()))?;
     let runs: Vec<Analysed> =
         listed.runs.iter().map(|run| analyse(RunFolder::at(path.join(run)))).collect::<Result<_, _>>()?;
-    compare(path, &runs)?;
+    compare(path, &runs.iter().collect::<Vec<_>>())?;
     Ok(Redrawn::Comparison(runs.len()))
 }
 

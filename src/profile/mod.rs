@@ -203,7 +203,7 @@ pub struct Watch {
     /// The longest time from the fault that the run waits for commits and streaming to return.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub deadline: Duration,
-    /// How long to go on recording after they have.
+    /// How long to go on recording after they have; longer if need be, until `stall_after` has passed since the fault.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub tail: Duration,
     /// A gap without a commit that begins after the fault and lasts at least this long is called a stall.

@@ -114,7 +114,7 @@ fn compare(request: &Request, arms: &[ArmOutcome]) -> Result<PathBuf, ReproError
     let folder = request.results.join(&request.profile_name).join(name);
     std::fs::create_dir_all(&folder)
         .map_err(|source| ReproError::Store(StoreError::Io { path: folder.clone(), source }))?;
-    let runs: Vec<_> = arms.iter().map(|arm| arm.analysed.clone()).collect();
+    let runs: Vec<_> = arms.iter().map(|arm| &arm.analysed).collect();
     analysis::compare(&folder, &runs).map_err(ReproError::Compare)?;
     Ok(folder)
 }

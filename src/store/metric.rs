@@ -1,6 +1,8 @@
 //! The columns of `timeline.csv`: one list for the writer, the reader and the documentation.
 
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// What one column of a node holds. Totals are cumulative counters as the source gives them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -192,19 +194,33 @@ impl Metric {
 }
 
 /// A column of the timeline: a metric of a node. Its name in the file is `<node>_<metric>`.
+///
+/// Cheap to clone: every cell of a timeline names its column.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Column {
+pub struct Column(Arc<NodeMetric>);
+
+/// What a [`Column`] is.
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeMetric {
     /// Name of the node.
     pub node: String,
     /// What is measured.
     pub metric: Metric,
 }
 
+impl Deref for Column {
+    type Target = NodeMetric;
+
+    fn deref(&self) -> &NodeMetric {
+        &self.0
+    }
+}
+
 impl Column {
     /// The column of `metric` on `node`.
     #[must_use]
     pub fn new(node: &str, metric: Metric) -> Self {
-        Self { node: node.to_owned(), metric }
+        Self(Arc::new(NodeMetric { node: node.to_owned(), metric }))
     }
 
     /// Finds node and metric in a column's name. Node names may hold `_`, so every split is tried, the shortest
