@@ -4,11 +4,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use common::engine_or_skip;
 use stall_lab::docker::labels::{self, Kind, Selector};
 use stall_lab::docker::{
     Access, BuildContext, BuildSpec, ContainerSpec, ContextFile, DockerError, Engine, ExecSpec, Limits,
@@ -26,14 +29,7 @@ struct Lab {
 
 impl Lab {
     async fn new(test: &str) -> Option<Lab> {
-        let engine = match Engine::connect().await {
-            Ok(engine) => engine,
-            Err(error) if std::env::var_os("STALL_LAB_REQUIRE_DOCKER").is_none() => {
-                eprintln!("SKIPPED: {error}");
-                return None;
-            }
-            Err(error) => panic!("{error}"),
-        };
+        let engine = engine_or_skip().await?;
         let run = format!("test-{test}-{}", std::process::id());
         let image = format!("stall-lab-{run}:1");
         engine.build_image(&shell_image(&image, &run), |_| ()).await.unwrap();

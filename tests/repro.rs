@@ -4,10 +4,13 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::engine_or_skip;
 use stall_lab::cluster::{Scope, tear_down};
 use stall_lab::disk::DiskHelper;
 use stall_lab::docker::labels::{self, Kind, Selector};
@@ -29,14 +32,7 @@ struct Docker {
 impl Docker {
     async fn new() -> Option<Self> {
         let alone = ALONE.lock().await;
-        let engine = match Engine::connect().await {
-            Ok(engine) => engine,
-            Err(error) if std::env::var_os("STALL_LAB_REQUIRE_DOCKER").is_none() => {
-                eprintln!("SKIPPED: {error}");
-                return None;
-            }
-            Err(error) => panic!("{error}"),
-        };
+        let engine = engine_or_skip().await?;
         let image = image::resolve(&engine, &ImageRequest::Default, &mut |_| ()).await.unwrap();
         Some(Self { engine, image, _alone: alone })
     }

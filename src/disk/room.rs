@@ -9,12 +9,6 @@ const DATABASE_PER_SCALE: f64 = 15.6e6;
 /// Bytes of an empty cluster, its first WAL segments and the file system's own structures.
 const DATABASE_FIXED: f64 = 250e6;
 
-/// Heap pages of `pgbench_accounts` for each unit of scale, at fillfactor 100 (61 rows a page).
-const PAGES_PER_SCALE: f64 = 1_640.0;
-
-/// Rows on a heap page.
-const ROWS_PER_PAGE: f64 = 61.0;
-
 /// WAL of an updated page: its image, the new versions of its rows, the index's share (measured: 10.8 GB for 1.05
 /// million pages).
 const WAL_PER_PAGE: f64 = 10_300.0;
@@ -39,9 +33,7 @@ impl Room {
     pub fn of(profile: &Profile) -> Self {
         let scale = f64::from(profile.workload.scale);
         let golden = DATABASE_FIXED + DATABASE_PER_SCALE * scale;
-        // The update is spread evenly: with one row in 61 or more every page is touched.
-        let pages = PAGES_PER_SCALE * scale * (profile.update.fraction * ROWS_PER_PAGE).min(1.0);
-        let update_wal = pages * WAL_PER_PAGE;
+        let update_wal = profile.updated_pages() * WAL_PER_PAGE;
         let growth = DATABASE_PER_SCALE * scale * profile.update.fraction;
         let node = golden + update_wal + growth;
         let bytes = |bytes: f64| (bytes * MARGIN) as u64;

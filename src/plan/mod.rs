@@ -7,15 +7,9 @@ use crate::human;
 use crate::profile::{Machine, Profile};
 use crate::repro::{Request, Teardown};
 
-/// Heap pages of `pgbench_accounts` for each unit of scale (61 rows a page, fillfactor 100).
-const PAGES_PER_SCALE: f64 = 1_640.0;
-
 /// Reads that a prefetching standby makes for each heap page the update touches: measured 1.10 at scale 640, 1.12 at
 /// scale 20; neighbouring blocks share reads, the index adds some.
 const READS_PER_PAGE: f64 = 1.1;
-
-/// Rows on a heap page.
-const ROWS_PER_PAGE: f64 = 61.0;
 
 /// Seconds for each unit of scale that loading, copying to a node, and updating take, as measured on two cores and an
 /// ordinary disk; and the seconds that a start or an end takes whatever the scale. Only to tell minutes from hours.
@@ -88,10 +82,7 @@ fn predicted_hang_s(profile: &Profile) -> Option<f64> {
         return None;
     }
     let machine = &profile.standby.iter().find(|standby| standby.name == profile.fault.node)?.machine;
-    let pages = PAGES_PER_SCALE
-        * f64::from(profile.workload.scale)
-        * (profile.update.fraction * ROWS_PER_PAGE).min(1.0);
-    Some(pages * READS_PER_PAGE / machine.read_iops as f64)
+    Some(profile.updated_pages() * READS_PER_PAGE / machine.read_iops as f64)
 }
 
 impl fmt::Display for Plan {

@@ -91,7 +91,8 @@ pub struct Update {
     /// Least time from the start of one batch to the start of the next: paces the update.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub batch_interval: Duration,
-    /// How long the standbys may take after the update to have flushed all of its WAL.
+    /// How long each transaction of the update may take, and after the last the standbys to have flushed all of its
+    /// WAL.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub flush_deadline: Duration,
 }

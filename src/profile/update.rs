@@ -3,6 +3,9 @@
 use super::schema::SHARE_PARTS;
 use super::{ACCOUNTS_PER_SCALE, Profile};
 
+/// Rows of `pgbench_accounts` on a heap page, at fillfactor 100.
+const ROWS_PER_PAGE: f64 = 61.0;
+
 /// A share of rows as a fraction in lowest terms: `numerator` of every `denominator` consecutive `aid`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
@@ -60,6 +63,12 @@ impl Profile {
         Share::of(self.update.fraction)
     }
 
+    /// Heap pages of `pgbench_accounts` that the update touches. The rows are spread evenly: from one row in
+    /// [`ROWS_PER_PAGE`] on it is every page.
+    pub fn updated_pages(&self) -> f64 {
+        self.accounts() as f64 / ROWS_PER_PAGE * (self.update.fraction * ROWS_PER_PAGE).min(1.0)
+    }
+
     /// The accounts of each batch, in order: without gap or overlap from 1 to the last, of sizes that differ by one
     /// at most.
     pub fn batches(&self) -> impl Iterator<Item = AidRange> + use<> {
@@ -83,6 +92,16 @@ mod tests {
         } else {
             (aid * numerator) % denominator < numerator
         }
+    }
+
+    #[test]
+    fn an_update_of_one_row_a_page_or_more_touches_every_page() {
+        let mut profile = quick(&[]);
+        profile.workload.scale = 20;
+        // As pg_class says of a freshly loaded table: 32,787 pages.
+        assert!((profile.updated_pages() - 32_787.0).abs() < 1.0);
+        profile.update.fraction = 0.001;
+        assert!((profile.updated_pages() - 2_000.0).abs() < 1.0);
     }
 
     #[test]
