@@ -9,6 +9,10 @@ use crate::docker::labels::{self, CACHE, IMAGE, KIND, Kind, RUN, Selector};
 use crate::docker::{DockerError, Engine};
 use crate::human::in_full;
 
+/// How often all is gone through, until there is nothing more: what was asked of the engine when a run was stopped may
+/// only come to be while the rest is being removed.
+const PASSES: usize = 3;
+
 /// Whose things are removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
@@ -83,6 +87,20 @@ impl fmt::Display for Removal {
 /// # Errors
 /// Only when the engine cannot list what there is.
 pub async fn tear_down(engine: &Engine, scope: &Scope, image: Option<&str>) -> Result<Removal, DockerError> {
+    let mut all = Removal::default();
+    for _ in 0..PASSES {
+        let removal = remove_once(engine, scope, image).await?;
+        let is_done = removal.removed.is_empty();
+        all.removed.extend(removal.removed);
+        all.failures = removal.failures;
+        if is_done {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+async fn remove_once(engine: &Engine, scope: &Scope, image: Option<&str>) -> Result<Removal, DockerError> {
     let mut removal = Removal::default();
     for container in engine.containers(&scope.selector()).await? {
         if scope.covers(&container.labels) {
