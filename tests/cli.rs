@@ -34,7 +34,9 @@ fn outage(dir: &Path) -> PathBuf {
 fn help_names_every_command_and_the_exit_codes() {
     let help = stall_lab(empty().path()).arg("--help").assert().success();
     let text = String::from_utf8(help.get_output().stdout.clone()).unwrap();
-    for word in ["repro", "plot", "profiles", "image", "cache", "clean", "doctor", "Exit codes", "130"] {
+    for word in
+        ["repro", "plot", "compare", "profiles", "image", "cache", "clean", "doctor", "Exit codes", "130"]
+    {
         assert!(text.contains(word), "{word} is not in:\n{text}");
     }
 }
@@ -95,6 +97,8 @@ fn what_the_user_got_wrong_is_exit_code_2_and_one_clear_message() {
         (&["repro", "--postgres", "18", "--pg-prefix", "/opt/pg"], "cannot be used with"),
         (&["profiles", "nightly"], "outage"),
         (&["plot"], "RESULTS_DIR"),
+        (&["compare", "x"], "RUN"),
+        (&["compare", "x", "y"], "x: No such file"),
         (&["image", "remove"], "IMAGE"),
         (&["cache", "remove"], "DATABASE"),
         (&["frobnicate"], "frobnicate"),
@@ -136,6 +140,33 @@ fn a_recorded_run_is_judged_and_drawn_without_docker() {
     ] {
         assert!(summary.get(key).is_some(), "{key} is not in summary.json");
     }
+}
+
+#[test]
+fn runs_are_compared_and_differences_that_spoil_it_are_said_loudly() {
+    let dir = empty();
+    let run = outage(dir.path());
+    let other = dir.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    for file in ["run.json", "timeline.csv", "events.csv"] {
+        std::fs::copy(run.join(file), other.join(file)).unwrap();
+    }
+    let compare = |expected: &str| {
+        let compared =
+            stall_lab(dir.path()).args(["compare", "outage-try", "other", "--out", "both"]).assert();
+        compared.success().stderr(contains(expected));
+        std::fs::read_to_string(dir.path().join("both/README.md")).unwrap()
+    };
+    assert!(compare("").contains("the arms are repetitions of one run"));
+
+    let text = std::fs::read_to_string(other.join("run.json")).unwrap();
+    let changed =
+        text.replace("\"data_checksums\": true", "\"data_checksums\": false").replace("18.6", "17.12");
+    assert_ne!(text, changed);
+    std::fs::write(other.join("run.json"), changed).unwrap();
+    let page = compare("Caution: these runs differ in 2 things (postgres.data_checksums, server)");
+    assert!(page.contains("Caution") && page.contains("data_checksums"), "{page}");
+    assert!(dir.path().join("both/comparison.png").exists());
 }
 
 #[test]

@@ -83,24 +83,42 @@ struct Members {
 /// Name of the file that makes a folder one of a comparison.
 const MEMBERS: &str = "comparison.json";
 
-/// Puts runs side by side in `folder`, which must be there: `comparison.json`, `.png`, `.csv` and `README.md`.
+/// Puts runs side by side in `folder`, which must be there: `comparison.json`, `.png`, `.csv` and `README.md`. Returns
+/// what is to be said when they differ in more than one thing.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn compare(folder: &Path, runs: &[&Analysed]) -> Result<(), AnalysisError> {
+pub fn compare(folder: &Path, runs: &[&Analysed]) -> Result<Option<String>, AnalysisError> {
     let folders: Vec<PathBuf> = runs.iter().map(|run| relative(run.folder.path(), folder)).collect();
     let members = serde_json::to_string_pretty(&Members { runs: folders.clone() });
     let members = members.map_err(|error| unwritten(folder, error.into()))?;
     write(&folder.join(MEMBERS), &(members + "\n"))?;
-    let recorded: Vec<Recorded<'_>> = runs.iter().map(|run| run.recorded()).collect();
+    let infos = told_apart(runs);
+    let recorded: Vec<Recorded<'_>> =
+        runs.iter().zip(&infos).map(|(run, info)| Recorded { run: info, ..run.recorded() }).collect();
     plot::comparison(&recorded, &folder.join("comparison.png"))?;
-    let arms: Vec<Arm<'_>> = runs
+    let arms: Vec<Arm<'_>> = recorded
         .iter()
         .zip(&folders)
-        .map(|(run, folder)| Arm { run: &run.run, summary: &run.summary, folder })
+        .map(|(recorded, folder)| Arm { run: recorded.run, summary: recorded.summary, folder })
         .collect();
     write(&folder.join("comparison.csv"), &report::comparison_csv(&arms)?)?;
-    write(&folder.join("README.md"), &report::comparison(&arms))
+    write(&folder.join("README.md"), &report::comparison(&arms))?;
+    Ok(report::caution(&arms))
+}
+
+/// What was run, with the arms' names told apart: where two are the same, by their folders.
+fn told_apart(runs: &[&Analysed]) -> Vec<RunInfo> {
+    let is_alone = |name: &str| runs.iter().filter(|run| run.run.arm == name).count() == 1;
+    let named = |run: &&Analysed| {
+        let mut info = run.run.clone();
+        if !is_alone(&info.arm) {
+            let folder = run.folder.path().file_name().unwrap_or_default();
+            info.arm = format!("{} ({})", info.arm, folder.to_string_lossy());
+        }
+        info
+    };
+    runs.iter().map(named).collect()
 }
 
 /// What a folder of results turned out to be.

@@ -35,6 +35,8 @@ pub(super) enum Command {
     Repro(ReproArgs),
     /// Judge and draw again from the files of a run or a comparison; needs no Docker
     Plot(PlotArgs),
+    /// Put runs side by side: one picture aligned at the fault, one table, what differs
+    Compare(CompareArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List, build or remove server images
@@ -113,6 +115,16 @@ pub(super) struct PlotArgs {
     /// Folders of runs or comparisons
     #[arg(required = true, value_name = "RESULTS_DIR")]
     pub folders: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompareArgs {
+    /// Folders of runs
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Folder for the comparison; beside the first run if it is not given
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

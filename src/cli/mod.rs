@@ -3,6 +3,7 @@
 mod args;
 mod cache;
 mod clean;
+mod compare;
 mod doctor;
 mod exit;
 mod image;
@@ -49,6 +50,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
             Command::Plot(args) => plot::run(&args),
+            Command::Compare(args) => compare::run(&args),
             Command::Profiles(args) => profiles::run(&args),
             Command::Image(args) => image::run(args).await,
             Command::Cache(args) => cache::run(args).await,

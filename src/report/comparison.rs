@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::human;
 use crate::store::{RunInfo, Summary};
 
-use super::differences::{Difference, differences};
+use super::differences::{Difference, differences, subjects};
 use super::markdown::Table;
 use super::{hang_in_words, headline, or_none, or_not_known};
 
@@ -27,6 +27,7 @@ pub fn comparison(arms: &[Arm]) -> String {
     let names: Vec<&str> = arms.iter().map(|arm| arm.run.arm.as_str()).collect();
     let sections = [
         format!("# {}\n", names.join(" against ")),
+        caution(arms).map(|words| format!("> **{words}**\n")).unwrap_or_default(),
         uncapped(arms),
         arms.iter()
             .map(|arm| {
@@ -44,6 +45,21 @@ pub fn comparison(arms: &[Arm]) -> String {
     ];
     let sections: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     sections.join("\n")
+}
+
+/// What to say of runs that differ in more than one thing.
+#[must_use]
+pub fn caution(arms: &[Arm]) -> Option<String> {
+    let found = differences(arms.iter().map(|arm| arm.run));
+    let subjects = subjects(&found);
+    (subjects.len() > 1).then(|| {
+        format!(
+            "Caution: these runs differ in {} things ({}): what differs in the figures is not the effect of any one \
+             of them.",
+            subjects.len(),
+            subjects.join(", ")
+        )
+    })
 }
 
 fn uncapped(arms: &[Arm]) -> String {

@@ -36,6 +36,35 @@ pub(super) fn differences<'a>(runs: impl Iterator<Item = &'a RunInfo>) -> Vec<Di
         .collect()
 }
 
+/// The things that differ, each once, as in `read_iops`: what a profile asks for and what the servers then report are
+/// one thing.
+pub(super) fn subjects(differences: &[Difference]) -> Vec<&str> {
+    let mut subjects: Vec<&str> = differences.iter().map(|difference| subject(&difference.place)).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    subjects
+}
+
+fn subject(place: &str) -> &str {
+    let after = |prefix: &str| place.strip_prefix(prefix);
+    if let Some((_, setting)) = place.split_once(".settings.") {
+        return setting;
+    }
+    // profile.postgres.<nodes>.<setting>, nodes.<node>.<what>, profile.standby.<node>.<what>
+    for prefix in ["profile.postgres.", "nodes.", "profile.standby."] {
+        if let Some((_, what)) = after(prefix).and_then(|rest| rest.split_once('.')) {
+            return what.trim_end_matches("_cap");
+        }
+    }
+    if after("server.").is_some() {
+        return "server";
+    }
+    if after("platform.").is_some() {
+        return "machine";
+    }
+    after("profile.").unwrap_or(place)
+}
+
 /// What stands for a place that a run lacks.
 fn absent(place: &str) -> &'static str {
     if place.contains(".settings.") || place.starts_with("profile.postgres.") { "default" } else { "none" }
@@ -100,5 +129,22 @@ mod tests {
             ("profile.synchronous.standbys.0", "none standby"),
         ];
         assert_eq!(found, expected.map(|(place, values)| (place.to_owned(), values.to_owned())));
+    }
+
+    #[test]
+    fn a_thing_that_stands_in_several_places_differs_once() {
+        let (one, mut other) = (Story::stalled().run, Story::stalled().run);
+        for standby in &mut other.profile.standby {
+            standby.machine.read_iops *= 2;
+        }
+        for node in &mut other.nodes {
+            node.read_iops_cap = Some(400);
+            node.settings.insert("full_page_writes".to_owned(), "off".to_owned());
+        }
+        other.profile.postgres.common.insert("full_page_writes".to_owned(), "off".to_owned());
+        other.server.version = "17.12".to_owned();
+        other.server.version_num = 170_012;
+        let found = differences([&one, &other].into_iter());
+        assert_eq!(subjects(&found), ["full_page_writes", "read_iops", "server"]);
     }
 }

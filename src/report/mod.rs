@@ -13,7 +13,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{Arm, comparison};
+pub use comparison::{Arm, caution, comparison};
 pub use comparison_csv::comparison_csv;
 pub use headline::headline;
 pub use page::page;

@@ -110,13 +110,18 @@ pub async fn repro(
 }
 
 fn compare(request: &Request, arms: &[ArmOutcome]) -> Result<PathBuf, ReproError> {
-    let name = format!("{}-comparison", utc_name(Timestamp::now()));
-    let folder = request.results.join(&request.profile_name).join(name);
+    let folder = request.results.join(&request.profile_name).join(comparison_name(Timestamp::now()));
     std::fs::create_dir_all(&folder)
         .map_err(|source| ReproError::Store(StoreError::Io { path: folder.clone(), source }))?;
     let runs: Vec<_> = arms.iter().map(|arm| &arm.analysed).collect();
     analysis::compare(&folder, &runs).map_err(ReproError::Compare)?;
     Ok(folder)
+}
+
+/// Name of the folder of a comparison made at this time.
+#[must_use]
+pub fn comparison_name(time: Timestamp) -> String {
+    format!("{}-comparison", utc_name(time))
 }
 
 /// A time as the name of a folder: `20261130T191500Z`.
