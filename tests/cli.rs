@@ -172,7 +172,7 @@ fn runs_are_compared_and_differences_that_spoil_it_are_said_loudly() {
 #[test]
 fn a_folder_that_is_none_of_a_run_is_named_with_what_is_wrong() {
     let dir = empty();
-    stall_lab(dir.path()).args(["plot", "."]).assert().code(1).stderr(contains("no folder of results"));
+    stall_lab(dir.path()).args(["plot", "."]).assert().code(2).stderr(contains("no folder of results"));
     let run = outage(dir.path());
     std::fs::write(run.join("timeline.csv"), "a,b\n1,2\n").unwrap();
     stall_lab(dir.path())

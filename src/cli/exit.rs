@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::process::{ExitCode, Termination};
 
+use crate::analysis::AnalysisError;
 use crate::profile::ProfileError;
 
 /// The exit codes, as `--help` documents them.
@@ -47,7 +48,12 @@ pub(super) struct UsageError(pub String);
 
 /// The exit code of an error.
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
-    if error.is::<ProfileError>() || error.is::<UsageError>() { Exit::Usage } else { Exit::Failure }
+    let no_results = matches!(error.downcast_ref(), Some(AnalysisError::NoResults { .. }));
+    if no_results || error.is::<ProfileError>() || error.is::<UsageError>() {
+        Exit::Usage
+    } else {
+        Exit::Failure
+    }
 }
 
 /// `error:`, in red where stderr is a terminal and NO_COLOR is not set.

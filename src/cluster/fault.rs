@@ -31,6 +31,7 @@ pub(super) async fn kill_walreceiver(
     let pid = pid.with_context(|| format!("there is no walreceiver on {}", node.name))?;
     let kill = ExecSpec::new(["sh", "-c", r#"kill -TERM "$1""#, "kill", &pid.to_string()]);
     let killed = engine.exec(&node.container, &kill, None, PROMPT).await?;
+    let at = Instant::now();
     ensure!(killed.exit_code == 0, "kill -TERM {pid} on {}: {}", node.name, killed.stderr.trim());
 
     let line = wait_for_last_words(engine, node, pid).await?;
@@ -41,6 +42,7 @@ pub(super) async fn kill_walreceiver(
         node.name
     );
     Ok(FaultReport {
+        at,
         done: format!("SIGTERM to the walreceiver, pid {pid}"),
         evidence: format!("the postmaster lives, its log says: {line}"),
     })

@@ -14,6 +14,7 @@ mod site;
 mod teardown;
 
 pub use cap::CapError;
+pub use lease::Lease;
 pub use node::Node;
 pub use raise::{Cluster, Order, RaiseError};
 pub use site::DockerSite;

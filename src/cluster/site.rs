@@ -211,8 +211,7 @@ fn platform(facts: EngineFacts) -> Platform {
         cgroup_version: known(facts.cgroup_version),
         cgroup_driver: known(facts.cgroup_driver),
         storage_driver: known(facts.storage_driver),
-        cpus: facts.cpus.unwrap_or_default(),
-        memory_bytes: facts.memory_bytes.unwrap_or_default(),
-        other: BTreeMap::new(),
+        cpus: facts.cpus,
+        memory_bytes: facts.memory_bytes,
     }
 }

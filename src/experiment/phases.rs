@@ -24,9 +24,9 @@ const LOOK_EVERY: u64 = 5;
 /// tick before the row's.
 const TICKS_OF_THE_PAST: u32 = 2;
 
-/// Rows without a commit from which their end is worth an event: at a few transactions a second, and with the rate
+/// Seconds without a commit from which their end is worth an event: at a few transactions a second, and with the rate
 /// drawn at random, one or two are no news.
-const GAP_TICKS: u64 = 3;
+const GAP_S: f64 = 3.0;
 
 /// Why the sequence of phases stopped before its end.
 pub(super) enum Halt {
@@ -144,8 +144,8 @@ impl<'a> Experiment<'a> {
                 self.pass(next_at.saturating_duration_since(Instant::now())).await?;
             }
         }
-        let end = self.wal_lsn().await?;
-        self.events.record(EventKind::UpdateExecuted, None, Some(end), "")?;
+        let executed = self.wal_lsn().await?;
+        self.events.record(EventKind::UpdateExecuted, None, Some(executed), "")?;
 
         self.enter(Phase::Flush)?;
         self.ask("the update's commit", deadline, self.lab.commit_update()).await?;
@@ -155,7 +155,7 @@ impl<'a> Experiment<'a> {
         self.until("every standby to flush the update's WAL", deadline, |row| {
             standbys
                 .iter()
-                .all(|node| row.number(node, &Metric::FlushLsn).is_some_and(|lsn| lsn >= end as f64))
+                .all(|node| row.number(node, &Metric::FlushLsn).is_some_and(|lsn| lsn >= committed as f64))
         })
         .await?;
         Ok(())
@@ -165,17 +165,25 @@ impl<'a> Experiment<'a> {
     async fn fault(&mut self) -> Step<Instant> {
         let fault = &self.profile.fault;
         self.pass(fault.after).await?;
-        let row = self.next_row().await?;
-        if let Some((node, what)) = unsound_before_fault(&row, &self.lab.standbys()) {
+        let standbys = self.lab.standbys();
+        let knows = |row: &Row, node: &String| {
+            row.number(node, &Metric::ReplayPaused).is_some()
+                && row.number(node, &Metric::WalreceiverStreaming).is_some()
+        };
+        let row = self
+            .until("every standby to say how it is", PROMPT, |row| {
+                standbys.iter().all(|node| knows(row, node))
+            })
+            .await?;
+        if let Some((node, what)) = unsound_before_fault(&row, &standbys) {
             self.events.record(EventKind::Disqualified, Some(&node), None, what)?;
             return Err(Halt::Ended(Ending::GaveUp));
         }
         self.enter(Phase::Recovery)?;
-        let at = Instant::now();
         let report = self.ask("the fault", PROMPT, self.lab.inject(fault)).await?;
-        self.events.record_at(at, EventKind::Fault, Some(&fault.node), None, report.done)?;
+        self.events.record_at(report.at, EventKind::Fault, Some(&fault.node), None, report.done)?;
         self.events.record(EventKind::FaultVerified, Some(&fault.node), None, report.evidence)?;
-        Ok(at)
+        Ok(report.at)
     }
 
     /// Until the standby streams again and commits flow.
@@ -183,26 +191,31 @@ impl<'a> Experiment<'a> {
         let within = self.profile.watch.deadline;
         let node = self.profile.fault.node.clone();
         let primary = self.lab.primary().to_owned();
-        let last_before = self.rows.borrow_and_update().as_ref().map_or(0, |row| row.tick);
-        let (mut streaming, mut flowing, mut zeros) = (false, false, 0_u64);
+        // A row that was asked for before the fault was certain may be published after it, and still tells of the
+        // time before.
+        let certain_s = self.events.now_s();
+        let past_s = certain_s + TICK.as_secs_f64() * f64::from(TICKS_OF_THE_PAST);
+        let (mut streaming, mut flowing, mut still_since) = (false, false, None);
         while !(streaming && flowing) {
             let row = match timeout_at(fault_at + within, self.next_row()).await {
                 Ok(row) => row?,
                 Err(_) => return self.give_up("the standby to stream and commits to flow again", within),
             };
-            if !streaming && row.number(&node, &Metric::WalreceiverStreaming) == Some(1.0) {
+            let is_of_now = row.t_s > certain_s;
+            if is_of_now && !streaming && row.number(&node, &Metric::WalreceiverStreaming) == Some(1.0) {
                 streaming = true;
                 self.events.record_seen(&row, EventKind::StreamingAgain, Some(&node), "")?;
             }
             let Some(tps) = row.number(&primary, &Metric::Tps) else {
                 continue;
             };
-            flowing = tps > 0.0 && row.tick > last_before + u64::from(TICKS_OF_THE_PAST);
-            if flowing && zeros >= GAP_TICKS {
-                let detail = format!("after {zeros} s without one");
+            flowing = tps > 0.0 && row.t_s > past_s;
+            let still_s = still_since.map_or(0.0, |since_s| row.t_s - since_s);
+            if flowing && still_s > GAP_S {
+                let detail = format!("after {:.0} s without one", still_s - TICK.as_secs_f64());
                 self.events.record_seen(&row, EventKind::CommitsAgain, None, detail)?;
             }
-            zeros = if tps > 0.0 { 0 } else { zeros + 1 };
+            still_since = if tps > 0.0 { None } else { still_since.or(Some(row.t_s - TICK.as_secs_f64())) };
         }
         Ok(())
     }
@@ -252,13 +265,17 @@ impl<'a> Experiment<'a> {
         asked: impl Future<Output = anyhow::Result<T>>,
     ) -> Step<T> {
         let phase = *self.phase.borrow();
-        match self.stop.run_until_cancelled(timeout(deadline, asked)).await {
-            None => Err(self.interrupted()),
-            Some(Ok(Ok(answer))) => Ok(answer),
-            Some(Ok(Err(source))) => Err(ExperimentError::Lab { phase, doing, source }.into()),
-            Some(Err(_)) => {
-                let source = anyhow::anyhow!("not done after {deadline:?}");
-                Err(ExperimentError::Lab { phase, doing, source }.into())
+        let failed = |source| ExperimentError::Lab { phase, doing, source }.into();
+        let end = Instant::now() + deadline;
+        tokio::pin!(asked);
+        loop {
+            // The rows go on being looked at: a node that dies may leave the answer hanging.
+            tokio::select! {
+                answer = &mut asked => return answer.map_err(failed),
+                row = timeout_at(end, self.next_row()) => match row {
+                    Ok(row) => drop(row?),
+                    Err(_) => return Err(failed(anyhow::anyhow!("not done after {deadline:?}"))),
+                },
             }
         }
     }
@@ -338,7 +355,7 @@ fn unsound_before_fault(row: &Row, standbys: &[String]) -> Option<(String, &'sta
     standbys.iter().find_map(|node| {
         let what = if row.number(node, &Metric::ReplayPaused) == Some(1.0) {
             "replay was paused before the fault"
-        } else if row.number(node, &Metric::WalreceiverStreaming) != Some(1.0) {
+        } else if row.number(node, &Metric::WalreceiverStreaming) == Some(0.0) {
             "the walreceiver did not stream before the fault"
         } else {
             return None;

@@ -45,6 +45,11 @@ impl EventRecorder {
         Ok(Self { log: EventLog::create(&folder.events_path())?, clock })
     }
 
+    /// Now, on the clock of the events.
+    pub(super) fn now_s(&self) -> f64 {
+        self.clock.t_s(Instant::now())
+    }
+
     /// Writes an event that happened now.
     pub(super) fn record(
         &mut self,

@@ -266,7 +266,11 @@ impl Lab for FakeLab {
         for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
             standby.receiver = false;
         }
-        Ok(FaultReport { done: "SIGTERM to walreceiver".to_owned(), evidence: "it is gone".to_owned() })
+        Ok(FaultReport {
+            at: Instant::now(),
+            done: "SIGTERM to walreceiver".to_owned(),
+            evidence: "it is gone".to_owned(),
+        })
     }
 
     async fn ailments(&self) -> anyhow::Result<Vec<Finding>> {
