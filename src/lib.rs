@@ -22,3 +22,4 @@ pub mod repro;
 pub mod store;
 pub mod verdict;
 pub mod wal;
+pub mod waldump;

@@ -13,7 +13,7 @@ fn judged(story: &Story) -> Summary {
 }
 
 fn page_of(story: &Story) -> String {
-    page(&story.run, &judged(story), &story.events)
+    page(&story.run, &judged(story), &story.events, None)
 }
 
 fn headline_of(story: &Story) -> String {
@@ -127,5 +127,5 @@ fn the_page_of_the_outage_recorded_by_hand() {
     let folder = RunFolder::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outage-try"));
     let run = folder.run().unwrap();
     let summary = judge(&run, &folder.timeline().unwrap(), &folder.events().unwrap());
-    insta::assert_snapshot!(page(&run, &summary, &folder.events().unwrap()));
+    insta::assert_snapshot!(page(&run, &summary, &folder.events().unwrap(), None));
 }

@@ -37,7 +37,9 @@ mod tests {
         let (mut forks, mut set) = (Forks::default(), PageSet::default());
         let relation = RelFile { tablespace: 1663, database: 5, number: 1 };
         let (main, vm) = (forks.id(relation, Fork::Main), forks.id(relation, Fork::Vm));
-        for page in [Page { fork: vm, block: 64 }, Page { fork: main, block: 64 }, Page { fork: main, block: 0 }] {
+        for page in
+            [Page { fork: vm, block: 64 }, Page { fork: main, block: 64 }, Page { fork: main, block: 0 }]
+        {
             assert!(set.insert(page), "{page:?}");
             assert!(!set.insert(page), "{page:?}");
         }

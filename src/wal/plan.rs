@@ -149,7 +149,9 @@ impl StandbySettings {
                 maintenance_io_concurrency: concurrency
                     .filter(|concurrency| *concurrency > 0)
                     .unwrap_or(default_concurrency),
-                wal_decode_buffer_bytes: setting("wal_decode_buffer_size").and_then(bytes).unwrap_or(512 << 10),
+                wal_decode_buffer_bytes: setting("wal_decode_buffer_size")
+                    .and_then(bytes)
+                    .unwrap_or(512 << 10),
             },
         }
     }

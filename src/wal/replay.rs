@@ -122,7 +122,8 @@ impl Replay {
                 break;
             }
             let page = Page { fork: self.forks.id(block.relation, block.fork), block: block.block };
-            let event = if block.fork == Fork::Main { Some(self.look(page, block.image, record.lsn)) } else { None };
+            let event =
+                if block.fork == Fork::Main { Some(self.look(page, block.image, record.lsn)) } else { None };
             let started = matches!(event, Some(Event::Prefetch { .. }));
             self.ahead.look(record.lsn, if started { Io::Started } else { Io::None });
             if let Some(event) = event {

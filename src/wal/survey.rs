@@ -76,6 +76,12 @@ impl Survey {
         self.replay.push(&record, &mut |lsn, relation, event| self.tallies.event(lsn, relation, event));
     }
 
+    /// Records so far.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
     /// Where the last record ends, images included and page headers not; 0 before the first.
     #[must_use]
     pub fn reached(&self) -> u64 {
