@@ -18,11 +18,8 @@ use crate::progress::Progress;
 use crate::report;
 use crate::store::{RunFolder, WalAccount};
 use crate::verdict;
-use crate::wal::{Ranges, RelationNames, StandbySettings, Survey};
+use crate::wal::{LINUX_READ_AHEAD_KB, Ranges, RelationNames, StandbySettings, Survey};
 use crate::waldump::{self, SegmentFiles};
-
-/// Read-ahead that Linux gives a disk unless told otherwise, bytes.
-const READ_AHEAD: u64 = 128 << 10;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -84,7 +81,11 @@ async fn of_wal(directory: &Path, args: &ExplainWalArgs) -> anyhow::Result<Optio
         Err(_) if stop.is_cancelled() => return Ok(None),
         read => read?,
     };
-    let machine = Machine { read_iops: Some(iops), cache_bytes: None, read_ahead_bytes: READ_AHEAD };
+    let machine = Machine {
+        read_iops: Some(iops),
+        cache_bytes: None,
+        read_ahead_bytes: u64::from(LINUX_READ_AHEAD_KB) << 10,
+    };
     Ok(Some(Explanation::of_wal(&account, settings.prefetch, &machine)))
 }
 
@@ -105,7 +106,7 @@ async fn read_wal(
         }
     })
     .await?;
-    let settings = StandbySettings::of(&settings(args), image.version.number);
+    let settings = StandbySettings::of(&settings(args), image.version.number, LINUX_READ_AHEAD_KB);
     let ranges = Ranges::whole();
     let mut survey = Survey::new(settings.model, &ranges);
     progress.step("reading the WAL");

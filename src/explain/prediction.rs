@@ -78,10 +78,15 @@ impl Prediction {
         let node = &profile.fault.node;
         let standby = profile.standby.iter().find(|standby| standby.name == *node);
         let standby = standby.ok_or_else(|| NotComparable::NoStandby(node.clone()))?;
+        same("read_ahead_kb", account.model.read_ahead_pages * 8, standby.machine.read_ahead_kb)?;
 
         let factor = profile.accounts() as f64 / run.profile.accounts() as f64;
         let cap = standby.machine.read_iops;
-        let settings = StandbySettings::of(&profile.effective_settings(node), run.server.version_num);
+        let settings = StandbySettings::of(
+            &profile.effective_settings(node),
+            run.server.version_num,
+            standby.machine.read_ahead_kb,
+        );
         let machine = Machine::of(&standby.machine, settings.model.shared_buffers_pages, Some(cap));
         let prefetch = StandbySettings::of_run(run).prefetch;
         let unscaled = Cost::of(range, prefetch, &Machine { cache_bytes: None, ..machine });

@@ -45,13 +45,21 @@ pub fn prediction(profile: &str, prediction: &Prediction) -> String {
     table.render()
 }
 
-/// The answer in a sentence.
+/// The answer in a sentence or two.
 fn sentence(explanation: &Explanation) -> String {
     let Some(backlog) = &explanation.backlog else {
         return "What the reads were good for is not known.".to_owned();
     };
-    let cost = backlog.cost(explanation.recovery_prefetch);
+    let (counts, cost) = (&backlog.range.total, backlog.cost(explanation.recovery_prefetch));
+    if cost.reads == 0 {
+        return idle(explanation);
+    }
     match (explanation.recovery_prefetch, explanation.needless_read_share) {
+        (Prefetch::Off, _) => format!(
+            "**Every read was needed:** nothing was prefetched, and replay read {} pages itself, in {} reads.",
+            human::count(counts.needed_pages),
+            human::count(cost.reads)
+        ),
         (Prefetch::Try | Prefetch::On, Some(share)) if share > 0.0 => format!(
             "**{} of the reads that {} replay up were for pages that replay {}.** {}",
             human::percent(share),
@@ -59,36 +67,43 @@ fn sentence(explanation: &Explanation) -> String {
             tense(explanation, "overwrote", "overwrites"),
             without(backlog)
         ),
-        (Prefetch::Try | Prefetch::On, Some(_)) => {
-            "**Every read was needed:** no page that was read came with an image, or was initialised, before."
-                .to_owned()
-        }
-        (Prefetch::Off, _) if cost.reads > 0 => format!(
-            "**Every read was needed:** nothing was prefetched, and replay read {} for itself.",
-            human::count(cost.reads)
+        (Prefetch::Try | Prefetch::On, _) => format!(
+            "**Every page that was read was needed:** none came with an image, or was initialised, before. {}",
+            without(backlog)
         ),
-        _ => idle(explanation),
     }
 }
 
-/// Nothing was read: what prefetching would have changed.
+/// There was no backlog to read for: what the update took, and would have taken otherwise.
 fn idle(explanation: &Explanation) -> String {
-    let update = explanation.update.as_ref().filter(|update| update.with_prefetch.reads > 0);
-    match (explanation.recovery_prefetch, update) {
-        (Prefetch::Off, Some(update)) => format!(
-            "**Replay had nothing to read.** With prefetching the update would have taken {} reads, {} of them for \
-             pages that replay overwrites.",
-            human::count(update.with_prefetch.reads),
-            human::percent(update.range.total.needless_reads as f64 / update.with_prefetch.reads as f64)
+    let nothing = "**Replay had nothing to read** when the fault came.".to_owned();
+    let Some(update) = &explanation.update else { return nothing };
+    let cost = update.cost(explanation.recovery_prefetch);
+    let (needless, prefetching) = (update.range.total.needless_reads, update.with_prefetch.reads);
+    let otherwise = match explanation.recovery_prefetch {
+        Prefetch::Off if prefetching > 0 => format!(
+            ", and with prefetching {}, {} of them for pages that replay overwrites",
+            human::count(prefetching),
+            human::percent(needless as f64 / prefetching as f64)
         ),
-        _ => "**Replay had nothing to read.**".to_owned(),
-    }
+        _ => String::new(),
+    };
+    format!("{nothing} The update had taken it {} reads{otherwise}.", human::count(cost.reads))
 }
 
+/// What the same would cost without prefetching. An advice is for one page; where replay reads for itself, the kernel
+/// reads ahead.
 fn without(part: &Part) -> String {
     let cost = part.without_prefetch;
     let time = cost.replay_s.map(|s| format!(", {} at the cap", human::seconds(s))).unwrap_or_default();
-    format!("Without prefetching there would be {} reads{time}.", human::count(cost.reads))
+    match part.range.total.needed_pages {
+        0 => format!("Without prefetching there would be {} reads{time}.", human::count(cost.reads)),
+        pages => format!(
+            "Without prefetching replay would read {} pages itself; with the kernel's read-ahead that is {} reads{time}.",
+            human::count(pages),
+            human::count(cost.reads)
+        ),
+    }
 }
 
 fn tense<'a>(explanation: &Explanation, past: &'a str, present: &'a str) -> &'a str {
@@ -150,7 +165,10 @@ fn name(stretch: Stretch) -> &'static str {
 /// The model's counts, beside the server's own where it prefetched.
 fn references(explanation: &Explanation, part: &Part) -> String {
     let of_backlog = part.range.stretch == Stretch::Backlog;
-    let counted = explanation.measured.prefetch.filter(|counters| of_backlog && counters.image > 0);
+    let counted = explanation
+        .measured
+        .prefetch
+        .filter(|counters| of_backlog && counters.image + counters.prefetches > 0);
     let counts = &part.range.total;
     let header = ["the page", "`pg_stat_recovery_prefetch`", "by the WAL"];
     let mut table = Table::new(header.into_iter().chain(counted.map(|_| "as the server counted")));
@@ -182,7 +200,9 @@ fn relations(part: &Part) -> String {
         "reads with prefetch",
         "without",
     ]);
-    for relation in part.range.relations.iter().take(RELATIONS) {
+    let told =
+        |counts: &BlockCounts| counts.prefetches() + counts.image + counts.init + counts.needed_pages > 0;
+    for relation in part.range.relations.iter().filter(|relation| told(&relation.counts)).take(RELATIONS) {
         let counts = &relation.counts;
         table.row([
             relation.relation.clone(),

@@ -32,6 +32,8 @@ pub struct WalModel {
     pub maintenance_io_concurrency: u32,
     /// `wal_decode_buffer_size`, bytes.
     pub wal_decode_buffer_bytes: u64,
+    /// The disk's read-ahead, pages of 8 kB.
+    pub read_ahead_pages: u32,
 }
 
 /// Which stretch of WAL.
@@ -105,7 +107,9 @@ pub struct BlockCounts {
     pub useful_reads: u64,
     /// Pages that replay read from the disk itself, since nothing had prefetched them.
     pub replay_reads: u64,
-    /// Reads from the disk that replay would have made without any prefetching.
+    /// Pages that replay would have had to read without any prefetching.
+    pub needed_pages: u64,
+    /// Reads from the disk that would have taken: fewer, where the pages follow each other and the kernel reads ahead.
     pub needed_reads: u64,
 }
 
@@ -136,6 +140,7 @@ impl BlockCounts {
             needless_reads: self.needless_reads + other.needless_reads,
             useful_reads: self.useful_reads + other.useful_reads,
             replay_reads: self.replay_reads + other.replay_reads,
+            needed_pages: self.needed_pages + other.needed_pages,
             needed_reads: self.needed_reads + other.needed_reads,
         }
     }

@@ -9,6 +9,12 @@ pub(super) struct PageSet {
 }
 
 impl PageSet {
+    /// Is the page in it.
+    pub fn contains(&self, page: Page) -> bool {
+        let bits = self.forks.get(page.fork.index()).and_then(|words| words.get(page.block as usize / 64));
+        bits.is_some_and(|bits| bits & (1 << (page.block % 64)) != 0)
+    }
+
     /// Adds a page; true if it was not there.
     pub fn insert(&mut self, page: Page) -> bool {
         let fork = page.fork.index();
@@ -40,7 +46,9 @@ mod tests {
         for page in
             [Page { fork: vm, block: 64 }, Page { fork: main, block: 64 }, Page { fork: main, block: 0 }]
         {
+            assert!(!set.contains(page), "{page:?}");
             assert!(set.insert(page), "{page:?}");
+            assert!(set.contains(page), "{page:?}");
             assert!(!set.insert(page), "{page:?}");
         }
     }

@@ -13,11 +13,12 @@ mod line;
 mod lookahead;
 mod plan;
 mod pool;
+mod readahead;
 mod replay;
 mod survey;
 
 pub use block::{Fork, RelFile};
 pub use line::{BlockRef, Image, LineParser, Record};
-pub use plan::{Moments, Ranges, StandbySettings};
+pub use plan::{LINUX_READ_AHEAD_KB, Moments, Ranges, StandbySettings};
 pub use replay::{Event, Replay};
 pub use survey::{RelationNames, Survey};

@@ -6,6 +6,9 @@ use crate::store::{Event, EventKind, Metric, RunInfo, Stretch, Timeline, WalMode
 /// Bytes of a page.
 const PAGE: u64 = 8192;
 
+/// Read-ahead that Linux gives a disk unless told otherwise, kB.
+pub const LINUX_READ_AHEAD_KB: u32 = 128;
+
 /// Stretches of WAL, and where to begin to read: before them, so that what earlier WAL brought into the buffers is
 /// known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,9 +136,11 @@ pub struct StandbySettings {
 }
 
 impl StandbySettings {
-    /// From the settings that are not the server's defaults, and from those for the rest.
+    /// From the settings that are not the server's defaults, from those for the rest, and from the read-ahead of the
+    /// disk.
     #[must_use]
-    pub fn of(settings: &Settings, version_num: u32) -> Self {
+    pub fn of(settings: &Settings, version_num: u32, read_ahead_kb: u32) -> Self {
+        let read_ahead_pages = (read_ahead_kb / 8).max(1);
         let setting = |name: &str| settings.get(name).map(String::as_str);
         let default_concurrency = if version_num < 180_000 { 10 } else { 16 };
         let concurrency = setting("maintenance_io_concurrency").and_then(|text| text.parse().ok());
@@ -149,6 +154,7 @@ impl StandbySettings {
                 maintenance_io_concurrency: concurrency
                     .filter(|concurrency| *concurrency > 0)
                     .unwrap_or(default_concurrency),
+                read_ahead_pages,
                 wal_decode_buffer_bytes: setting("wal_decode_buffer_size")
                     .and_then(bytes)
                     .unwrap_or(512 << 10),
@@ -161,10 +167,10 @@ impl StandbySettings {
     pub fn of_run(run: &RunInfo) -> Self {
         let standby = &run.profile.fault.node;
         let mut settings = run.profile.effective_settings(standby);
-        if let Some(node) = run.nodes.iter().find(|node| node.name == *standby) {
-            settings.extend(node.settings.clone());
-        }
-        Self::of(&settings, run.server.version_num)
+        let node = run.nodes.iter().find(|node| node.name == *standby);
+        settings.extend(node.map(|node| node.settings.clone()).unwrap_or_default());
+        let read_ahead_kb = node.and_then(|node| node.read_ahead_kb).unwrap_or(LINUX_READ_AHEAD_KB);
+        Self::of(&settings, run.server.version_num, read_ahead_kb)
     }
 }
 

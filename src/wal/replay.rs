@@ -8,6 +8,7 @@ use super::filter::Filters;
 use super::line::{Image, Record};
 use super::lookahead::{Io, LookAhead};
 use super::pool::{BufferPool, Found};
+use super::readahead::ReadAhead;
 use crate::store::WalModel;
 
 /// How many blocks the prefetcher remembers to have looked up (`XLOGPREFETCHER_SEQ_WINDOW_SIZE`).
@@ -35,8 +36,11 @@ pub enum Event {
     },
     /// Replayed: the page had to be read from the disk by replay itself.
     ReplayRead,
-    /// Replayed: without prefetching, the page would have had to be read from the disk here.
-    NeededRead,
+    /// Replayed: without prefetching, the page would have had to be read here.
+    Needed {
+        /// Reads from the disk that takes: none where the kernel's read-ahead had brought it.
+        reads: u64,
+    },
 }
 
 /// What is told of each block reference: the LSN of its record, its relation, and what became of it.
@@ -53,8 +57,9 @@ pub struct Replay {
     forks: Forks,
     /// Pages that the operating system or the buffer pool has.
     cached: PageSet,
-    /// Pages that replay has come by: those that would be cached without prefetching.
-    replayed: PageSet,
+    /// Pages that they would have without prefetching, where the kernel reads ahead.
+    cached_unasked: PageSet,
+    kernel: ReadAhead,
     /// The greatest page of each fork that a record has named.
     greatest: Vec<Option<u32>>,
     filters: Filters,
@@ -90,7 +95,8 @@ impl Replay {
             pool: BufferPool::new(buffers),
             forks: Forks::default(),
             cached: PageSet::default(),
-            replayed: PageSet::default(),
+            cached_unasked: PageSet::default(),
+            kernel: ReadAhead::new(model.read_ahead_pages),
             greatest: Vec::new(),
             filters: Filters::default(),
             window: [None; WINDOW],
@@ -173,17 +179,16 @@ impl Replay {
             let Some(queued) = self.pages.pop_front() else { break };
             let in_pool = self.pool.fetch(queued.page) == Found::InPool;
             let cached = !self.cached.insert(queued.page);
-            let replayed = !self.replayed.insert(queued.page);
             let Some(relation) = self.forks.relation(queued.page.fork) else { continue };
             if queued.image.replaces_page() || in_pool {
+                self.cached_unasked.insert(queued.page);
                 continue;
             }
             if !cached {
                 on_event(record.lsn, relation, Event::ReplayRead);
             }
-            if !replayed {
-                on_event(record.lsn, relation, Event::NeededRead);
-            }
+            let reads = self.kernel.read(queued.page, &mut self.cached_unasked);
+            on_event(record.lsn, relation, Event::Needed { reads });
         }
         self.filters.replayed(record.lsn);
         self.ahead.replayed(record.lsn, record.length, record.pages);

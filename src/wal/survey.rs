@@ -176,6 +176,9 @@ fn count(counts: &mut BlockCounts, event: Event) {
             counts.needless_reads += u64::from(from_disk);
         }
         Event::ReplayRead => counts.replay_reads += 1,
-        Event::NeededRead => counts.needed_reads += 1,
+        Event::Needed { reads } => {
+            counts.needed_pages += 1;
+            counts.needed_reads += reads;
+        }
     }
 }
