@@ -63,7 +63,7 @@ fn of_run(path: &Path, predict: Option<&str>) -> anyhow::Result<Answer> {
     let prediction = profile
         .map(|profile| {
             let account = account.as_ref().context("there is no wal.json to predict from")?;
-            Ok::<_, anyhow::Error>(Prediction::of(&run, &summary, account, &profile)?)
+            Ok::<_, anyhow::Error>(Prediction::of(&run, account, &profile)?)
         })
         .transpose()?;
     Ok(Answer { explanation, prediction })

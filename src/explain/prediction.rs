@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::cost::{Cost, Machine};
 use crate::profile::{Prefetch, Profile};
-use crate::store::{RunInfo, Stretch, Summary, WalAccount};
+use crate::store::{RunInfo, Stretch, WalAccount};
 use crate::wal::StandbySettings;
 
 /// Why a run says nothing of a profile.
@@ -45,8 +45,7 @@ pub struct Prediction {
     /// What replaying all of it costs.
     pub update: Cost,
     /// Seconds from the start of the update to the fault: the primary's reads at its own cap, and the profile's pause.
-    /// None where the run did not count the primary's reads; then the whole update is taken for the backlog.
-    pub until_fault_s: Option<f64>,
+    pub until_fault_s: f64,
     /// Reads that are left at the fault.
     pub predicted_reads: u64,
     /// Seconds to replay what is left at the fault: as long as commits hang.
@@ -58,16 +57,12 @@ impl Prediction {
     ///
     /// Pages that are touched, and WAL, grow with the number of rows that the update changes, as long as it changes
     /// the same share of them. Meanwhile the standby replays: as much as its cap lets it read from the start of the
-    /// update to the fault. How long the update runs is the primary's reads at the primary's cap.
+    /// update to the fault. How long the update runs is the primary's reads at the primary's cap; it reads the same
+    /// pages, but in the order in which they lie, as much at a time as its disk reads ahead.
     ///
     /// # Errors
     /// When the profile differs from the run in more than size, machines and times.
-    pub fn of(
-        run: &RunInfo,
-        summary: &Summary,
-        account: &WalAccount,
-        profile: &Profile,
-    ) -> Result<Self, NotComparable> {
+    pub fn of(run: &RunInfo, account: &WalAccount, profile: &Profile) -> Result<Self, NotComparable> {
         let range = account.ranges.iter().find(|range| range.stretch == Stretch::Update);
         let range = range.ok_or(NotComparable::NoAccount)?;
         same("update.fraction", run.profile.update.fraction, profile.update.fraction)?;
@@ -93,13 +88,11 @@ impl Prediction {
         let wal_bytes = scaled(range.bytes(), factor);
         let update = Cost::new(scaled(unscaled.page_reads, factor), wal_bytes, &machine);
 
-        let primary = summary.nodes.iter().find(|node| node.name == run.primary());
-        let primary_reads = primary.and_then(|node| node.reads);
-        let until_fault_s = primary_reads.map(|reads| {
-            scaled(reads, factor) as f64 / profile.primary.read_iops as f64
-                + profile.fault.after.as_secs_f64()
-        });
-        let replayed = until_fault_s.unwrap_or_default() * cap as f64;
+        let touched = scaled(range.total.reads_with_prefetch(), factor);
+        let primary_reads = touched / (u64::from(profile.primary.read_ahead_kb) / 8).max(1);
+        let until_fault_s =
+            primary_reads as f64 / profile.primary.read_iops as f64 + profile.fault.after.as_secs_f64();
+        let replayed = until_fault_s * cap as f64;
         // A cast from f64 ends at the integer's bounds.
         let left = update.reads.saturating_sub(replayed as u64);
         Ok(Self {

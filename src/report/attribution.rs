@@ -39,7 +39,7 @@ pub fn prediction(profile: &str, prediction: &Prediction) -> String {
     row("WAL of the update", human::bytes(prediction.wal_bytes as f64));
     row("reads to replay it: pages", human::count(update.page_reads));
     row("... WAL that memory cannot keep", human::count(update.wal_reads));
-    row("from the start of the update to the fault", or_not_known(prediction.until_fault_s, human::seconds));
+    row("from the start of the update to the fault", human::seconds(prediction.until_fault_s));
     row("reads left at the fault", human::count(prediction.predicted_reads));
     row(&format!("time they take at {cap}/s: the hang"), human::seconds(prediction.predicted_replay_s));
     table.render()
@@ -97,6 +97,7 @@ fn without(part: &Part) -> String {
     let cost = part.without_prefetch;
     let time = cost.replay_s.map(|s| format!(", {} at the cap", human::seconds(s))).unwrap_or_default();
     match part.range.total.needed_pages {
+        _ if cost.reads == 0 => "Without prefetching there would be none.".to_owned(),
         0 => format!("Without prefetching there would be {} reads{time}.", human::count(cost.reads)),
         pages => format!(
             "Without prefetching replay would read {} pages itself; with the kernel's read-ahead that is {} reads{time}.",

@@ -72,7 +72,10 @@ impl LineParser {
         let (lsn, rest) = rest.split_once(',')?;
         let (_, description) = rest.split_once("desc: ")?;
         let kind = description.split([' ', ',']).next()?;
-        self.read_blocks(description, rmgr, kind);
+        // The only records of this kind that name pages. Others hold names that users choose, like restore points.
+        if rmgr != "XLOG" || kind.starts_with("FPI") {
+            self.read_blocks(description, rmgr, kind);
+        }
         Some(Record { lsn: parse_lsn(lsn)?, length: length.parse().ok()?, blocks: &self.blocks })
     }
 
@@ -111,6 +114,8 @@ fn block_ref(text: &str, rmgr: &str, kind: &str) -> Option<BlockRef> {
         "" if will_init(rmgr, kind, id) => Image::Init,
         "" => Image::None,
         "FPW" => Image::Full,
+        // Replay initialises the page whatever it is to be compared with.
+        "FPW for WAL verification" if will_init(rmgr, kind, id) => Image::Full,
         "FPW for WAL verification" => Image::ForChecking,
         _ => return None,
     };
@@ -129,3 +134,7 @@ fn rel_file(text: &str) -> Option<RelFile> {
     let mut next = || numbers.next()?.ok();
     Some(RelFile { tablespace: next()?, database: next()?, number: next()? })
 }
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

@@ -41,21 +41,24 @@ impl ReadAhead {
         let Some(file) = self.files.get_mut(at) else { return 0 };
         let follows = page.block == 0 || file.previous.is_some_and(|last| page.block.wrapping_sub(last) <= 1);
         file.previous = Some(page.block);
-        let next = match file.window {
+        let alone = (page.block, page.block.saturating_add(1));
+        match file.window {
             Some((from, to)) if (from..to).contains(&page.block) => {
-                (to, to.saturating_add((to - from).saturating_mul(2).min(most)))
+                let next = (to, to.saturating_add((to - from).saturating_mul(2).min(most)));
+                file.window = Some(next);
+                runs(page, next, cached)
             }
-            _ if cached.contains(page) => return 0,
-            _ if follows && most >= FIRST => (page.block, page.block.saturating_add(FIRST)),
+            _ if cached.contains(page) => 0,
+            _ if follows && most >= FIRST => {
+                let first = (page.block, page.block.saturating_add(FIRST));
+                file.window = Some(first);
+                runs(page, first, cached)
+            }
             _ => {
                 file.window = None;
-                cached.insert(page);
-                return 1;
+                runs(page, alone, cached)
             }
-        };
-        file.window = Some(next);
-        // A page of the window before that has gone since is read again with it.
-        runs(page, (page.block, page.block + 1), cached) + runs(page, next, cached)
+        }
     }
 }
 

@@ -216,3 +216,7 @@ impl Replay {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "replay_tests.rs"]
+mod tests;
