@@ -10,6 +10,8 @@ mod explanation;
 mod measured;
 mod prediction;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use cost::{Cost, Machine};
