@@ -1,5 +1,6 @@
 //! `stall-lab explain`
 
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -42,15 +43,30 @@ pub(super) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
             return Err(UsageError("say which run, or which WAL with --wal".to_owned()).into());
         }
     };
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-        return Ok(Exit::Success);
-    }
-    println!("{}", report::attribution(&answer.explanation).trim_end());
-    if let (Some(prediction), Some(profile)) = (&answer.prediction, &args.predict) {
-        println!("\nWhat it says of {profile}:\n\n{}", report::prediction(profile, prediction).trim_end());
-    }
+    let text = if args.json {
+        serde_json::to_string_pretty(&answer)?
+    } else {
+        in_words(&answer, args.predict.as_deref())
+    };
+    print(&text)?;
     Ok(Exit::Success)
+}
+
+fn in_words(answer: &Answer, profile: Option<&str>) -> String {
+    let mut text = report::attribution(&answer.explanation).trim_end().to_owned();
+    if let (Some(prediction), Some(profile)) = (&answer.prediction, profile) {
+        let table = report::prediction(profile, prediction);
+        text += &format!("\n\nWhat it says of {profile}:\n\n{}", table.trim_end());
+    }
+    text
+}
+
+/// Whoever reads only the beginning, as `head` does, is no failure.
+fn print(text: &str) -> std::io::Result<()> {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 /// Of a run, by its files alone.
