@@ -12,6 +12,7 @@ mod node;
 mod raise;
 mod site;
 mod teardown;
+mod wal;
 
 pub use cap::CapError;
 pub use lease::Lease;

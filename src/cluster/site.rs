@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
 
 use super::lease::Lease;
 use super::logs;
@@ -17,7 +18,8 @@ use crate::image::{self, ImageProgress, ImageRequest, ServerImage};
 use crate::profile::Profile;
 use crate::progress::Progress;
 use crate::repro::{ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, Platform, Server};
+use crate::store::{NodeInfo, Platform, Server, WalAccount, WalModel};
+use crate::wal::Ranges;
 
 /// An engine, and the server that is to run on it.
 #[derive(Debug)]
@@ -164,6 +166,17 @@ impl Raised for Cluster {
 
     async fn save_logs(&self) -> anyhow::Result<()> {
         logs::save(&self.engine, &self.order.run_id, &self.order.logs).await
+    }
+
+    async fn account_for_wal(
+        &self,
+        ranges: &Ranges,
+        model: WalModel,
+        progress: &Progress,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<WalAccount> {
+        let on_share = |share| progress.detail(&human::percent(share));
+        Cluster::account_for_wal(self, ranges, model, &on_share, stop).await
     }
 
     fn how_to_connect(&self) -> String {

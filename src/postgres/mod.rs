@@ -2,6 +2,7 @@
 
 mod connection;
 mod primary;
+mod relations;
 mod standby;
 
 pub use connection::{Access, Connection, PostgresError};

@@ -24,6 +24,7 @@ pub use bytes::Bytes;
 pub use error::{Problems, ProfileError};
 pub use overrides::{NotAnOverride, Override};
 pub use prefetch::{NotAPrefetch, Prefetch};
+pub use setting::size as setting_size;
 pub use update::{AidRange, Share};
 
 use std::collections::BTreeMap;

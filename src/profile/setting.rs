@@ -96,7 +96,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 }
 
 /// The size of a setting that PostgreSQL counts in blocks of 8 kB unless it has a unit; fractions are allowed there.
-pub(super) fn size(text: &str) -> Option<Bytes> {
+pub fn size(text: &str) -> Option<Bytes> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
