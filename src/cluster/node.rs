@@ -82,7 +82,10 @@ impl Blueprint<'_> {
             cmd: args.into(),
             labels: labels::of(self.run_id, Kind::Node),
             mounts: vec![data_mount(&disk_volume(self.run_id, self.name))],
-            network: NetworkMode::Named { network: network(self.run_id), alias: self.name.to_owned() },
+            network: NetworkMode::Named {
+                network: lab_network(self.run_id),
+                alias: format!("{}.lab", self.name),
+            },
             published_ports: vec![PORT],
             limits: self.limits.clone(),
             cap_drop: vec!["ALL".to_owned()],
@@ -101,9 +104,14 @@ pub(super) fn node_of<'a>(run_id: &str, container: &'a str) -> Option<&'a str> {
     container.strip_prefix(&object_name(run_id, ""))
 }
 
-/// Name of the run's network.
-pub(super) fn network(run_id: &str) -> String {
-    object_name(run_id, "network")
+/// Name of the network over which the lab reaches the nodes. It stays whole whatever breaks between them.
+pub(super) fn lab_network(run_id: &str) -> String {
+    object_name(run_id, "network-lab")
+}
+
+/// Name of the network over which the nodes reach each other.
+pub(super) fn replication_network(run_id: &str) -> String {
+    object_name(run_id, "network-replication")
 }
 
 /// Name of the volume that mounts a node's disk.

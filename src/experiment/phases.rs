@@ -15,18 +15,14 @@ use crate::profile::Profile;
 use crate::store::{EventKind, Metric, Phase, Row};
 
 /// How long anything may take that is a matter of a moment: a checkpoint of a quiet server, the first full row.
-const PROMPT: Duration = Duration::from_secs(120);
+pub(super) const PROMPT: Duration = Duration::from_secs(120);
 
 /// Ticks between two looks for what would make waiting senseless.
 const LOOK_EVERY: u64 = 5;
 
 /// Rows after a moment whose load report may still tell of the time before it: the report's second lies up to one
 /// tick before the row's.
-const TICKS_OF_THE_PAST: u32 = 2;
-
-/// Rows without a commit from which their end is worth an event: at a few transactions a second, and with the rate
-/// drawn at random, one or two are no news.
-const GAP_TICKS: u64 = 3;
+pub(super) const TICKS_OF_THE_PAST: u32 = 2;
 
 /// Why the sequence of phases stopped before its end.
 pub(super) enum Halt {
@@ -42,15 +38,15 @@ impl From<ExperimentError> for Halt {
     }
 }
 
-type Step<T = ()> = Result<T, Halt>;
+pub(super) type Step<T = ()> = Result<T, Halt>;
 
 /// An experiment under way.
 pub(super) struct Experiment<'a> {
-    lab: &'a dyn Lab,
-    profile: &'a Profile,
-    events: EventRecorder,
+    pub(super) lab: &'a dyn Lab,
+    pub(super) profile: &'a Profile,
+    pub(super) events: EventRecorder,
     phase: watch::Sender<Phase>,
-    rows: watch::Receiver<SharedRow>,
+    pub(super) rows: watch::Receiver<SharedRow>,
     stop: &'a CancellationToken,
 }
 
@@ -71,8 +67,9 @@ impl<'a> Experiment<'a> {
         self.settle().await?;
         self.baseline().await?;
         self.update().await?;
-        let fault_at = self.fault().await?;
-        self.recovery(fault_at).await?;
+        let injected = self.fault().await?;
+        let fault_at = injected.at();
+        self.recovery(injected).await?;
         self.tail(fault_at).await
     }
 
@@ -161,52 +158,6 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// The fault, if nothing stands in the way of blaming it for what follows. Returns when it was injected.
-    async fn fault(&mut self) -> Step<Instant> {
-        let fault = &self.profile.fault;
-        self.pass(fault.after).await?;
-        let row = self.next_row().await?;
-        if let Some((node, what)) = unsound_before_fault(&row, &self.lab.standbys()) {
-            self.events.record(EventKind::Disqualified, Some(&node), None, what)?;
-            return Err(Halt::Ended(Ending::GaveUp));
-        }
-        self.enter(Phase::Recovery)?;
-        let at = Instant::now();
-        let report = self.ask("the fault", PROMPT, self.lab.inject(fault)).await?;
-        self.events.record_at(at, EventKind::Fault, Some(&fault.node), None, report.done)?;
-        self.events.record(EventKind::FaultVerified, Some(&fault.node), None, report.evidence)?;
-        Ok(at)
-    }
-
-    /// Until the standby streams again and commits flow.
-    async fn recovery(&mut self, fault_at: Instant) -> Step {
-        let within = self.profile.watch.deadline;
-        let node = self.profile.fault.node.clone();
-        let primary = self.lab.primary().to_owned();
-        let last_before = self.rows.borrow_and_update().as_ref().map_or(0, |row| row.tick);
-        let (mut streaming, mut flowing, mut zeros) = (false, false, 0_u64);
-        while !(streaming && flowing) {
-            let row = match timeout_at(fault_at + within, self.next_row()).await {
-                Ok(row) => row?,
-                Err(_) => return self.give_up("the standby to stream and commits to flow again", within),
-            };
-            if !streaming && row.number(&node, &Metric::WalreceiverStreaming) == Some(1.0) {
-                streaming = true;
-                self.events.record_seen(&row, EventKind::StreamingAgain, Some(&node), "")?;
-            }
-            let Some(tps) = row.number(&primary, &Metric::Tps) else {
-                continue;
-            };
-            flowing = tps > 0.0 && row.tick > last_before + u64::from(TICKS_OF_THE_PAST);
-            if flowing && zeros >= GAP_TICKS {
-                let detail = format!("after {zeros} s without one");
-                self.events.record_seen(&row, EventKind::CommitsAgain, None, detail)?;
-            }
-            zeros = if tps > 0.0 { 0 } else { zeros + 1 };
-        }
-        Ok(())
-    }
-
     /// A while longer; at least until a stall that began with the fault would have been told as one.
     async fn tail(&mut self, fault_at: Instant) -> Step {
         self.enter(Phase::Tail)?;
@@ -214,7 +165,7 @@ impl<'a> Experiment<'a> {
         self.pass(self.profile.watch.tail.max(told_at.saturating_duration_since(Instant::now()))).await
     }
 
-    fn enter(&mut self, phase: Phase) -> Step {
+    pub(super) fn enter(&mut self, phase: Phase) -> Step {
         self.phase.send_replace(phase);
         Ok(self.events.record(EventKind::Phase, None, None, phase.name())?)
     }
@@ -227,7 +178,7 @@ impl<'a> Experiment<'a> {
         self.events.record(kind, Some(&finding.node), None, &*finding.what)
     }
 
-    fn give_up(&mut self, waited_for: &str, waited: Duration) -> Step {
+    pub(super) fn give_up(&mut self, waited_for: &str, waited: Duration) -> Step {
         let detail = format!("waited {waited:?} for {waited_for}");
         self.events.record(EventKind::Deadline, None, None, detail)?;
         Err(Halt::Ended(Ending::GaveUp))
@@ -245,7 +196,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// What the lab answers, unless the user stops the run or the answer does not come in time.
-    async fn ask<T>(
+    pub(super) async fn ask<T>(
         &mut self,
         doing: &'static str,
         deadline: Duration,
@@ -284,7 +235,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Lets this much of the experiment's time pass, under watch.
-    async fn pass(&mut self, time: Duration) -> Step {
+    pub(super) async fn pass(&mut self, time: Duration) -> Step {
         let end = Instant::now() + time;
         while let Ok(row) = timeout_at(end, self.next_row()).await {
             row?;
@@ -293,7 +244,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The next row, unless the user stops the run or the run is no longer worth waiting for.
-    async fn next_row(&mut self) -> Step<Arc<Row>> {
+    pub(super) async fn next_row(&mut self) -> Step<Arc<Row>> {
         let row = match self.stop.run_until_cancelled(self.rows.changed()).await {
             None | Some(Err(_)) => return Err(self.interrupted()),
             Some(Ok(())) => self.rows.borrow_and_update().clone(),
@@ -331,18 +282,4 @@ impl<'a> Experiment<'a> {
         }
         Ok(())
     }
-}
-
-/// A state before the fault in which what follows could not be blamed on it.
-fn unsound_before_fault(row: &Row, standbys: &[String]) -> Option<(String, &'static str)> {
-    standbys.iter().find_map(|node| {
-        let what = if row.number(node, &Metric::ReplayPaused) == Some(1.0) {
-            "replay was paused before the fault"
-        } else if row.number(node, &Metric::WalreceiverStreaming) != Some(1.0) {
-            "the walreceiver did not stream before the fault"
-        } else {
-            return None;
-        };
-        Some((node.clone(), what))
-    })
 }

@@ -45,6 +45,11 @@ impl EventRecorder {
         Ok(Self { log: EventLog::create(&folder.events_path())?, clock })
     }
 
+    /// A moment on the run's clock, seconds.
+    pub(super) fn t_s(&self, at: Instant) -> f64 {
+        self.clock.t_s(at)
+    }
+
     /// Writes an event that happened now.
     pub(super) fn record(
         &mut self,

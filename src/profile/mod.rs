@@ -7,6 +7,7 @@ mod builtin;
 mod bytes;
 mod check;
 mod error;
+mod fault;
 mod load;
 mod overrides;
 mod prefetch;
@@ -22,12 +23,12 @@ mod update;
 pub use builtin::{BUILTINS, Builtin};
 pub use bytes::Bytes;
 pub use error::{Problems, ProfileError};
+pub use fault::{Course, Fault, FaultKind};
 pub use overrides::{NotAnOverride, Override};
 pub use prefetch::{NotAPrefetch, Prefetch};
 pub use update::{AidRange, Share};
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -95,35 +96,6 @@ pub struct Update {
     /// WAL.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub flush_deadline: Duration,
-}
-
-/// What breaks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fault {
-    /// The kind of fault.
-    pub kind: FaultKind,
-    /// The node it happens to.
-    pub node: String,
-    /// Time from "the standbys have flushed the update" to the fault.
-    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
-    pub after: Duration,
-}
-
-/// The faults the lab can inject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FaultKind {
-    /// SIGTERM to the walreceiver, as an administrator's or an out-of-memory killer's would reach it.
-    KillWalreceiver,
-}
-
-impl fmt::Display for FaultKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::KillWalreceiver => "kill-walreceiver",
-        })
-    }
 }
 
 /// The primary's side of synchronous replication.

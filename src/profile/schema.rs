@@ -1,6 +1,7 @@
 //! Every key of a profile with what it may hold: the one table that reading, `--set` and messages go by.
 
 use super::bytes::Bytes;
+use super::fault::FaultKind;
 
 /// A key of a table.
 #[derive(Debug)]
@@ -111,7 +112,10 @@ impl Kind {
 
 fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-    quoted.join(" or ")
+    match quoted.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.concat(),
+    }
 }
 
 /// The names of keys, in their order.
@@ -162,9 +166,10 @@ const UPDATE: &[Key] = &[
 ];
 
 const FAULT: &[Key] = &[
-    required("kind", Kind::Choice(&["kill-walreceiver"])),
+    required("kind", Kind::Choice(&FaultKind::NAMES)),
     required("node", Kind::Text),
     required("after", Kind::Time(Zero::Allowed)),
+    optional("lasts", Kind::Time(Zero::Allowed)),
 ];
 
 const SYNCHRONOUS: &[Key] = &[
