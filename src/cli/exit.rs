@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::process::{ExitCode, Termination};
 
 use crate::profile::ProfileError;
+use crate::repro::ArmsError;
 
 /// The exit codes, as `--help` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,8 @@ pub(super) struct UsageError(pub String);
 
 /// The exit code of an error.
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
-    if error.is::<ProfileError>() || error.is::<UsageError>() { Exit::Usage } else { Exit::Failure }
+    let is_usage = error.is::<ProfileError>() || error.is::<ArmsError>() || error.is::<UsageError>();
+    if is_usage { Exit::Usage } else { Exit::Failure }
 }
 
 /// `error:`, in red where stderr is a terminal and NO_COLOR is not set.

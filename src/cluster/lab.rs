@@ -86,12 +86,7 @@ impl Lab for Cluster {
     async fn execute_update(&self, batch: u32) -> anyhow::Result<()> {
         let profile = &self.order.profile;
         let rows = profile.batches().nth(batch as usize).context("there is no such batch")?;
-        let sql = format!(
-            "BEGIN; UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {} AND aid BETWEEN {} AND {}",
-            profile.update_share().predicate(),
-            rows.first,
-            rows.last
-        );
+        let sql = format!("BEGIN; {}", profile.update_statement(rows));
         Ok(self.writer.execute_long("the update", &sql).await?)
     }
 

@@ -5,7 +5,7 @@ use crate::docker::labels::{self, Kind};
 use crate::docker::{ContainerSpec, DeviceRate, Limits, NetworkMode};
 use crate::image::ServerImage;
 use crate::postgres::Access;
-use crate::profile::Machine;
+use crate::profile::{Iops, Machine};
 use crate::store::{CapProof, Role};
 
 use super::config::{PORT, config_file};
@@ -36,10 +36,10 @@ pub struct Node {
 
 /// The limits of a node's container.
 pub(super) fn limits(machine: &Machine, disk: &AttachedDisk, caps: Caps) -> Limits {
-    let rate = |iops: u64| match caps {
+    let rate = |iops: Iops| match (caps, iops) {
         // On the lower device: see the disk module.
-        Caps::On => vec![DeviceRate { device: disk.lower.clone(), iops }],
-        Caps::Off => vec![],
+        (Caps::On, Iops::Capped(iops)) => vec![DeviceRate { device: disk.lower.clone(), iops }],
+        (Caps::On, Iops::Unlimited) | (Caps::Off, _) => vec![],
     };
     Limits {
         cpus: Some(machine.cpus),
@@ -84,7 +84,8 @@ impl Blueprint<'_> {
             mounts: vec![data_mount(&disk_volume(self.run_id, self.name))],
             network: NetworkMode::Named {
                 network: lab_network(self.run_id),
-                alias: format!("{}.lab", self.name),
+                // No dot: what follows one is a domain that is searched for short names.
+                alias: format!("{}-lab", self.name),
             },
             published_ports: vec![PORT],
             limits: self.limits.clone(),

@@ -23,7 +23,7 @@ use crate::human::in_full;
 use crate::image::ServerImage;
 use crate::measure::LoadFeed;
 use crate::postgres::{Access, Connection, PostgresError, ReplicationState};
-use crate::profile::{Machine, PRIMARY, Profile, Settings};
+use crate::profile::{Iops, Machine, PRIMARY, Profile, Settings};
 use crate::store::Role;
 
 /// How long a server may take to accept connections, a standby to stream. A cold cache behind a low cap is slow.
@@ -238,7 +238,7 @@ impl Site<'_> {
             return Err(self.not_started(name, &container, "no port is published for it").await);
         };
         let access = Access::new(name, port, &self.password);
-        let cap = |iops: u64| (*caps == Caps::On).then_some(iops);
+        let cap = |iops: Iops| iops.cap().filter(|_| *caps == Caps::On);
         Ok(Node {
             name: name.to_owned(),
             role,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::bytes::Bytes;
 use super::error::{Complaint, Problem};
 use super::tree::{self, Step, Table};
-use super::{Course, Machine, PRIMARY, Profile, setting};
+use super::{Course, Iops, Machine, PRIMARY, Profile, setting};
 
 /// PostgreSQL's own default of `shared_buffers`.
 const DEFAULT_SHARED_BUFFERS: Bytes = Bytes(128 << 20);
@@ -20,6 +20,7 @@ pub(super) fn check(profile: &Profile, written: &Table) -> Vec<Problem> {
     if checker.standby_names() == Names::Unique {
         checker.synchronous();
         checker.fault();
+        checker.faulted_is_capped();
     }
     checker.problems
 }
@@ -118,6 +119,20 @@ impl Checker<'_> {
         if self.profile.standby.iter().all(|standby| standby.name != *node) {
             let allowed = format!("faults happen to standbys: {}", self.names_of_standbys());
             self.refuse(&[Step::Key("fault"), Step::Key("node")], format!("{node:?}"), allowed);
+        }
+    }
+
+    /// What the hang is measured against.
+    fn faulted_is_capped(&mut self) {
+        let node = &self.profile.fault.node;
+        let hit = self.profile.standby.iter().enumerate().find(|(_, standby)| standby.name == *node);
+        if let Some((index, standby)) = hit
+            && standby.machine.read_iops == Iops::Unlimited
+        {
+            let way = [Step::Key("standby"), Step::Item(index), Step::Key("read_iops")];
+            let allowed =
+                "a number for the standby that the fault happens to; --uncapped runs without any cap";
+            self.refuse(&way, Iops::Unlimited.to_string(), allowed.to_owned());
         }
     }
 
