@@ -15,7 +15,7 @@ use common::engine_or_skip;
 use stall_lab::docker::labels::{self, Kind, Selector};
 use stall_lab::docker::{
     Access, BuildContext, BuildSpec, ContainerSpec, ContextFile, DockerError, Engine, ExecSpec, Limits,
-    Mount, NetworkMode, OutputStream, UploadFile,
+    Mount, NetworkMode, OutputStream, Reach, UploadFile,
 };
 
 const SOON: Duration = Duration::from_secs(60);
@@ -188,7 +188,10 @@ async fn volumes_and_networks_are_made_used_and_found_by_label() {
     let volume = format!("{}-v", lab.run);
     let network = format!("{}-n", lab.run);
     lab.engine.create_volume(&volume, &labels::of(&lab.run, Kind::Images), &BTreeMap::new()).await.unwrap();
-    lab.engine.create_network(&network, &labels::of(&lab.run, Kind::Network)).await.unwrap();
+    lab.engine
+        .create_network(&network, &labels::of(&lab.run, Kind::Network), Reach::Published)
+        .await
+        .unwrap();
 
     let mount = |access| Mount::Volume { name: volume.clone(), target: "/v".to_owned(), access };
     let mut writer = lab.container("writer", "echo kept > /v/file");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::image::ImageRequest;
-use crate::profile::{Bytes, Override, Prefetch};
+use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
@@ -41,6 +41,8 @@ pub(super) enum Command {
     Compare(CompareArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
+    /// List the scenarios: ready profiles that compare variants, with what each shows
+    Scenarios,
     /// List, build or remove server images
     Image(ImageArgs),
     /// List or remove loaded databases
@@ -60,13 +62,19 @@ pub(super) enum Command {
 #[command(after_help = "Examples:
   stall-lab repro --prefetch try                              the reference outage: about an hour, 60 GB of disk
   stall-lab repro --prefetch try,off --profile quick          both arms, about five minutes
+  stall-lab repro --profile full-page-writes                  a scenario with arms of its own (stall-lab scenarios)
   stall-lab repro --profile mine.toml --set standby.read_iops=1000
+  stall-lab repro --profile quick --prefetch try,off \\
+      --arm fpw:postgres.common.full_page_writes=on --arm no-fpw:postgres.common.full_page_writes=off
   stall-lab repro --prefetch try --profile quick --expect stall")]
 pub(super) struct ReproArgs {
     /// Values of recovery_prefetch to run, one arm each; without it the profile's own
     #[arg(long, value_delimiter = ',', value_name = "try|off|on")]
     pub prefetch: Vec<Prefetch>,
-    /// Profile: a built-in one's name, or a TOML file
+    /// A variant of the profile, run beside the others; may be repeated. Each is run once for every value of --prefetch
+    #[arg(long, value_name = "NAME:KEY=VALUE,...")]
+    pub arm: Vec<ArmSpec>,
+    /// Profile or scenario: a built-in one's name, or a TOML file
     #[arg(long, default_value = "outage", value_name = "NAME|FILE")]
     pub profile: String,
     /// Change a key of the profile, as in standby.read_iops=1000; may be repeated

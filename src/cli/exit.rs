@@ -5,6 +5,7 @@ use std::process::{ExitCode, Termination};
 
 use crate::analysis::AnalysisError;
 use crate::profile::ProfileError;
+use crate::repro::ArmsError;
 
 /// The exit codes, as `--help` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +50,8 @@ pub(super) struct UsageError(pub String);
 /// The exit code of an error.
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
     let no_results = matches!(error.downcast_ref(), Some(AnalysisError::NoResults { .. }));
-    if no_results || error.is::<ProfileError>() || error.is::<UsageError>() {
-        Exit::Usage
-    } else {
-        Exit::Failure
-    }
+    let is_usage = error.is::<ProfileError>() || error.is::<ArmsError>() || error.is::<UsageError>();
+    if no_results || is_usage { Exit::Usage } else { Exit::Failure }
 }
 
 /// `error:`, in red where stderr is a terminal and NO_COLOR is not set.

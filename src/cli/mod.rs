@@ -12,6 +12,7 @@ mod interrupt;
 mod plot;
 mod profiles;
 mod repro;
+mod scenarios;
 
 use std::ffi::OsString;
 
@@ -54,6 +55,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Profiles(args) => profiles::run(&args),
+            Command::Scenarios => scenarios::run(),
             Command::Image(args) => image::run(args).await,
             Command::Cache(args) => cache::run(args).await,
             Command::Clean => clean::run().await,

@@ -2,12 +2,12 @@
 
 use super::Exit;
 use super::args::ProfilesArgs;
-use crate::profile::{BUILTINS, Profile, ProfileError};
+use crate::profile::{BUILTINS, Builtin, Profile, ProfileError};
 
 pub(super) fn run(args: &ProfilesArgs) -> anyhow::Result<Exit> {
     match &args.name {
         Some(name) => {
-            let builtin = BUILTINS.iter().find(|builtin| builtin.name == *name);
+            let builtin = Builtin::named(name);
             let builtin = builtin.ok_or_else(|| ProfileError::Unknown { name: name.clone() })?;
             print!("{}", builtin.text);
         }

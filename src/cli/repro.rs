@@ -10,7 +10,7 @@ use crate::cluster::DockerSite;
 use crate::disk::Caps;
 use crate::docker::Engine;
 use crate::plan::Plan;
-use crate::profile::Profile;
+use crate::profile::Template;
 use crate::progress::Progress;
 use crate::report;
 use crate::repro::{self, Arm, Outcome, Request, Teardown};
@@ -37,12 +37,12 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
 
 /// The arguments as a request.
 fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Request> {
-    let profile = Profile::load(&args.profile, &args.set)?;
-    let arms = Arm::of_prefetch(&profile, &args.prefetch);
+    let template = Template::find(&args.profile)?;
+    let arms = Arm::of(&template, &args.set, &args.arm, &args.prefetch)?;
     let twice =
         arms.iter().enumerate().find(|(at, arm)| arms[..*at].iter().any(|earlier| earlier.name == arm.name));
     if let Some((_, arm)) = twice {
-        return Err(UsageError(format!("--prefetch: {} is there twice", arm.name)).into());
+        return Err(UsageError(format!("the arm {} is there twice", arm.name)).into());
     }
     if args.keep && arms.len() > 1 {
         let what =

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use async_trait::async_trait;
 
-use super::fault;
 use super::load::Load;
 use super::logs;
 use super::machine::MachineSource;
 use super::raise::{Cluster, PROMPT};
 use crate::experiment::{FaultReport, Finding, Lab, Severity};
 use crate::measure::{LoadSource, Source};
-use crate::postgres::{Connection, PrimarySource, StandbySource};
-use crate::profile::{Fault, FaultKind};
+use crate::postgres::{PrimaryInquiry, SqlSource, StandbyInquiry};
+use crate::profile::Fault;
 use crate::store::Role;
 
 /// Lines of each server's log that are looked through at the end.
@@ -34,14 +33,16 @@ impl Lab for Cluster {
             vec![Box::new(LoadSource::new(&self.primary.name, Arc::clone(&self.feed)))];
         for node in self.nodes() {
             sources.push(Box::new(MachineSource::new(&self.engine, node)));
-            let connection = Connection::open(&node.access, PROMPT).await?;
+            let (name, access) = (&node.name, &node.access);
             sources.push(match node.role {
                 Role::Primary => {
-                    Box::new(PrimarySource::prepare(&node.name, Lab::standbys(self), connection).await?)
+                    let inquiry = PrimaryInquiry::new(name, Lab::standbys(self));
+                    Box::new(SqlSource::open(access, inquiry, PROMPT).await?)
                 }
-                Role::Standby => Box::new(
-                    StandbySource::prepare(&node.name, self.order.image.version.number, connection).await?,
-                ),
+                Role::Standby => {
+                    let inquiry = StandbyInquiry::new(name, self.order.image.version.number);
+                    Box::new(SqlSource::open(access, inquiry, PROMPT).await?)
+                }
             });
         }
         for source in &mut sources {
@@ -85,12 +86,7 @@ impl Lab for Cluster {
     async fn execute_update(&self, batch: u32) -> anyhow::Result<()> {
         let profile = &self.order.profile;
         let rows = profile.batches().nth(batch as usize).context("there is no such batch")?;
-        let sql = format!(
-            "BEGIN; UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {} AND aid BETWEEN {} AND {}",
-            profile.update_share().predicate(),
-            rows.first,
-            rows.last
-        );
+        let sql = format!("BEGIN; {}", profile.update_statement(rows));
         Ok(self.writer.execute_long("the update", &sql).await?)
     }
 
@@ -99,21 +95,17 @@ impl Lab for Cluster {
     }
 
     async fn inject(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
-        let node = self
-            .nodes()
-            .find(|node| node.name == fault.node)
-            .with_context(|| format!("there is no node {}", fault.node))?;
-        match fault.kind {
-            FaultKind::KillWalreceiver => {
-                let connection = self.standby_control.get(&node.name).context("the fault is for standbys")?;
-                fault::kill_walreceiver(&self.engine, node, connection).await
-            }
-        }
+        self.break_by(fault).await
+    }
+
+    async fn mend(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
+        self.mend_after(fault).await
     }
 
     async fn ailments(&self) -> anyhow::Result<Vec<Finding>> {
         let mut ailments = Vec::new();
-        for node in self.nodes() {
+        let down = self.down.borrow().clone();
+        for node in self.nodes().filter(|node| down.as_ref() != Some(&node.name)) {
             let state = self.engine.inspect_container(&node.container).await?;
             let what = match state {
                 None => "its container is gone".to_owned(),

@@ -12,13 +12,16 @@ use tokio::time::timeout;
 
 use super::config::SOCKET_DIR;
 use super::node::Node;
-use crate::docker::{Engine, ExecSpec, ExecStream};
+use crate::docker::{Engine, ExecSpec, ExecStream, UploadFile};
 use crate::image::ServerImage;
 use crate::measure::LoadFeed;
 use crate::profile::Workload;
 
 /// Says its process id before it becomes pgbench: the engine cannot kill what it runs in a container.
 const SCRIPT: &str = r#"echo "pid $$"; exec "$@""#;
+
+/// Where the user's own script is in the primary's container.
+const SCRIPT_FILE: &str = "/tmp/stall-lab-load.sql";
 
 /// How long pgbench may take to start, and to end once it is told to.
 const PROMPT: Duration = Duration::from_secs(30);
@@ -43,7 +46,7 @@ impl Load {
     ) -> anyhow::Result<Self> {
         let pgbench = format!("{}/pgbench", image.bindir);
         let (clients, rate) = (workload.clients.to_string(), workload.rate_tps.to_string());
-        let command = [
+        let mut command = vec![
             "sh",
             "-c",
             SCRIPT,
@@ -59,12 +62,19 @@ impl Load {
             // Longer than any run: it is stopped when it is no longer needed.
             "-T",
             "100000000",
+            // Where the connections go, and to which database.
             "-h",
             SOCKET_DIR,
             "-U",
             "postgres",
+            "-d",
             "postgres",
         ];
+        if !workload.script.is_empty() {
+            let file = script_file(image, &workload.script);
+            engine.upload(&primary.container, std::slice::from_ref(&file)).await?;
+            command.extend(["-f", SCRIPT_FILE]);
+        }
         let stream = engine.exec_stream(&primary.container, &ExecSpec::new(command)).await?;
         let file = tokio::fs::File::create(log).await.with_context(|| log.display().to_string())?;
         let (said_pid, pid) = oneshot::channel();
@@ -85,6 +95,16 @@ impl Load {
             Ok(ended) => Ok(ended?),
             Err(_) => bail!("pgbench, pid {}, did not end within {PROMPT:?}", self.pid),
         }
+    }
+}
+
+fn script_file(image: &ServerImage, script: &str) -> UploadFile {
+    UploadFile {
+        path: SCRIPT_FILE.to_owned(),
+        mode: 0o600,
+        uid: image.uid,
+        gid: image.gid,
+        bytes: script.as_bytes().to_vec(),
     }
 }
 

@@ -21,6 +21,16 @@ pub(super) async fn save(engine: &Engine, run_id: &str, dir: &Path) -> anyhow::R
 pub(super) const WALRECEIVER_TERMINATED: &str =
     "terminating walreceiver process due to administrator command";
 
+/// Written by a backend, a walsender included, that `pg_terminate_backend` ends.
+pub(super) const BACKEND_TERMINATED: &str = "terminating connection due to administrator command";
+
+/// Written at the end of an orderly shutdown.
+pub(super) const SHUT_DOWN: &str = "database system is shut down";
+
+/// Written by a standby that starts again, after a shutdown (`was shut down in recovery at`) as after a crash (`was
+/// interrupted while in recovery at log time`); not by one that starts for the first time.
+pub(super) const BEGAN_IN_RECOVERY: &str = "in recovery at";
+
 /// What is looked for, what it means, and how it is said.
 const SIGNS: [(&str, Severity, &str); 9] = [
     ("was terminated by signal", Severity::Disqualifying, "a process of the server was killed"),

@@ -5,7 +5,7 @@ use crate::docker::labels::{self, Kind};
 use crate::docker::{ContainerSpec, DeviceRate, Limits, NetworkMode};
 use crate::image::ServerImage;
 use crate::postgres::Access;
-use crate::profile::Machine;
+use crate::profile::{Iops, Machine};
 use crate::store::{CapProof, Role};
 
 use super::config::{PORT, config_file};
@@ -36,10 +36,10 @@ pub struct Node {
 
 /// The limits of a node's container.
 pub(super) fn limits(machine: &Machine, disk: &AttachedDisk, caps: Caps) -> Limits {
-    let rate = |iops: u64| match caps {
+    let rate = |iops: Iops| match (caps, iops) {
         // On the lower device: see the disk module.
-        Caps::On => vec![DeviceRate { device: disk.lower.clone(), iops }],
-        Caps::Off => vec![],
+        (Caps::On, Iops::Capped(iops)) => vec![DeviceRate { device: disk.lower.clone(), iops }],
+        (Caps::On, Iops::Unlimited) | (Caps::Off, _) => vec![],
     };
     Limits {
         cpus: Some(machine.cpus),
@@ -82,7 +82,11 @@ impl Blueprint<'_> {
             cmd: args.into(),
             labels: labels::of(self.run_id, Kind::Node),
             mounts: vec![data_mount(&disk_volume(self.run_id, self.name))],
-            network: NetworkMode::Named { network: network(self.run_id), alias: self.name.to_owned() },
+            network: NetworkMode::Named {
+                network: lab_network(self.run_id),
+                // No dot: what follows one is a domain that is searched for short names.
+                alias: format!("{}-lab", self.name),
+            },
             published_ports: vec![PORT],
             limits: self.limits.clone(),
             cap_drop: vec!["ALL".to_owned()],
@@ -101,9 +105,14 @@ pub(super) fn node_of<'a>(run_id: &str, container: &'a str) -> Option<&'a str> {
     container.strip_prefix(&object_name(run_id, ""))
 }
 
-/// Name of the run's network.
-pub(super) fn network(run_id: &str) -> String {
-    object_name(run_id, "network")
+/// Name of the network over which the lab reaches the nodes. It stays whole whatever breaks between them.
+pub(super) fn lab_network(run_id: &str) -> String {
+    object_name(run_id, "network-lab")
+}
+
+/// Name of the network over which the nodes reach each other.
+pub(super) fn replication_network(run_id: &str) -> String {
+    object_name(run_id, "network-replication")
 }
 
 /// Name of the volume that mounts a node's disk.

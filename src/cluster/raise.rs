@@ -6,22 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep};
 
 use super::cap::{self, CapError};
 use super::config::{Config, PORT, SOCKET_DIR};
 use super::lease::Lease;
 use super::load::Load;
-use super::node::{Blueprint, Node, disk_volume, image_file, images_volume, limits, network};
+use super::node::{
+    Blueprint, Node, disk_volume, image_file, images_volume, lab_network, limits, replication_network,
+};
 use crate::disk::{AttachedDisk, Caps, DiskError, DiskHelper, mount_as_volume};
 use crate::docker::labels::{self, Kind};
-use crate::docker::{Cause, DockerError, Engine, ExecSpec};
+use crate::docker::{Cause, DockerError, Engine, ExecSpec, Reach};
 use crate::human::in_full;
 use crate::image::ServerImage;
 use crate::measure::LoadFeed;
 use crate::postgres::{Access, Connection, PostgresError, ReplicationState};
-use crate::profile::{Machine, PRIMARY, Profile, Settings};
+use crate::profile::{Iops, Machine, PRIMARY, Profile, Settings};
 use crate::store::Role;
 
 /// How long a server may take to accept connections, a standby to stream. A cold cache behind a low cap is slow.
@@ -98,6 +100,8 @@ pub struct Cluster {
     pub(super) writer: Connection,
     /// For the lab's own questions to the standbys, by node.
     pub(super) standby_control: HashMap<String, Connection>,
+    /// The node that a fault has taken down and not yet put right.
+    pub(super) down: watch::Sender<Option<String>>,
     /// Tells `clean` that the run goes on.
     _lease: Lease,
 }
@@ -118,7 +122,9 @@ impl Cluster {
         let lease = Lease::take(&order.run_id).map_err(RaiseError::Lease)?;
         let site = Site { engine, order: &order, password: fresh_password() };
         on_step("copying the loaded database, a disk for each node");
-        engine.create_network(&network(&order.run_id), &labels::of(&order.run_id, Kind::Network)).await?;
+        let of_run = labels::of(&order.run_id, Kind::Network);
+        engine.create_network(&lab_network(&order.run_id), &of_run, Reach::Published).await?;
+        engine.create_network(&replication_network(&order.run_id), &of_run, Reach::Internal).await?;
         let images = images_volume(&order.run_id);
         engine.create_volume(&images, &labels::of(&order.run_id, Kind::Images), &[].into()).await?;
         let primary_disk = site.disk(PRIMARY, &order.profile.primary).await?;
@@ -160,6 +166,7 @@ impl Cluster {
             control,
             writer,
             standby_control,
+            down: watch::Sender::new(None),
             _lease: lease,
         })
     }
@@ -214,6 +221,8 @@ impl Site<'_> {
         let blueprint = Blueprint { run_id, name, role, image, limits: limits(machine, &disk, *caps) };
         let (container, spec) = (blueprint.container(), blueprint.spec());
         self.engine.create_container(&spec).await?;
+        // Under its name only here: where the lab's own connections go, nodes do not find each other.
+        self.engine.connect_network(&replication_network(run_id), &container, name).await?;
         let settings = profile.effective_settings(name);
         let config =
             Config { node: name, role, primary: PRIMARY, settings: &settings, password: &self.password };
@@ -228,8 +237,8 @@ impl Site<'_> {
         let Some(port) = state.published_ports.get(&PORT).copied() else {
             return Err(self.not_started(name, &container, "no port is published for it").await);
         };
-        let access = Access { node: name.to_owned(), port, password: self.password.clone() };
-        let cap = |iops: u64| (*caps == Caps::On).then_some(iops);
+        let access = Access::new(name, port, &self.password);
+        let cap = |iops: Iops| iops.cap().filter(|_| *caps == Caps::On);
         Ok(Node {
             name: name.to_owned(),
             role,

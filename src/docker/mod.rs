@@ -33,7 +33,7 @@ pub use exec::{ExecOutput, ExecSpec, ExecStream};
 pub use facts::{EngineFacts, Privilege};
 pub use image::{ImageEntry, ImageFacts};
 pub use lines::{Line, OutputStream};
-pub use network::NetworkEntry;
+pub use network::{NetworkEntry, Reach};
 pub use pull::{ImageReference, PullProgress};
 pub use spec::{Access, ContainerSpec, DeviceRate, Limits, Mount, NetworkMode, NewPrivileges, Seccomp};
 pub use state::ContainerState;

@@ -18,16 +18,25 @@ pub struct NetworkEntry {
     pub labels: Labels,
 }
 
+/// Who reaches the containers of a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Each other, and the engine's host those of their ports that are published.
+    Published,
+    /// Each other alone.
+    Internal,
+}
+
 impl Engine {
-    /// Creates a bridge network. It is no `internal` one, from which no port could be published.
+    /// Creates a bridge network.
     ///
     /// # Errors
     /// [`DockerError::CreateNetwork`].
-    pub async fn create_network(&self, name: &str, labels: &Labels) -> Result<(), DockerError> {
+    pub async fn create_network(&self, name: &str, labels: &Labels, reach: Reach) -> Result<(), DockerError> {
         let request = NetworkCreateRequest {
             name: name.to_owned(),
             driver: Some("bridge".to_owned()),
-            internal: Some(false),
+            internal: Some(reach == Reach::Internal),
             labels: Some(labels.clone().into_iter().collect()),
             ..Default::default()
         };

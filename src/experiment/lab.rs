@@ -46,17 +46,20 @@ pub trait Lab: Send + Sync {
     /// Makes the fault happen and returns when it is certain that it did.
     async fn inject(&self, fault: &Fault) -> anyhow::Result<FaultReport>;
 
-    /// What is wrong now that would make further waiting senseless: a container that ended, a server that restarted.
+    /// Puts right what a fault that lasts has broken: starts the server, restores the network.
+    async fn mend(&self, fault: &Fault) -> anyhow::Result<FaultReport>;
+
+    /// What is wrong now that would make further waiting senseless: a container that ended, unless the fault ended it.
     async fn ailments(&self) -> anyhow::Result<Vec<Finding>>;
 
     /// What the servers' logs and states have to say when all is over.
     async fn findings(&self) -> anyhow::Result<Vec<Finding>>;
 }
 
-/// A fault that has happened.
+/// A fault that has happened, or that has been put right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultReport {
-    /// When it had been done.
+    /// When it had been done; of what takes long, when it began to take effect.
     pub at: Instant,
     /// What was done: `SIGTERM to walreceiver, pid 41`.
     pub done: String,

@@ -7,6 +7,7 @@
 mod lab;
 mod phases;
 mod recorder;
+mod recovery;
 #[cfg(test)]
 mod tests;
 

@@ -15,18 +15,14 @@ use crate::profile::Profile;
 use crate::store::{EventKind, Metric, Phase, Row};
 
 /// How long anything may take that is a matter of a moment: a checkpoint of a quiet server, the first full row.
-const PROMPT: Duration = Duration::from_secs(120);
+pub(super) const PROMPT: Duration = Duration::from_secs(120);
 
 /// Ticks between two looks for what would make waiting senseless.
 const LOOK_EVERY: u64 = 5;
 
 /// Rows after a moment whose load report may still tell of the time before it: the report's second lies up to one
 /// tick before the row's.
-const TICKS_OF_THE_PAST: u32 = 2;
-
-/// Seconds without a commit from which their end is worth an event: at a few transactions a second, and with the rate
-/// drawn at random, one or two are no news.
-const GAP_S: f64 = 3.0;
+pub(super) const TICKS_OF_THE_PAST: u32 = 2;
 
 /// Why the sequence of phases stopped before its end.
 pub(super) enum Halt {
@@ -42,15 +38,15 @@ impl From<ExperimentError> for Halt {
     }
 }
 
-type Step<T = ()> = Result<T, Halt>;
+pub(super) type Step<T = ()> = Result<T, Halt>;
 
 /// An experiment under way.
 pub(super) struct Experiment<'a> {
-    lab: &'a dyn Lab,
-    profile: &'a Profile,
-    events: EventRecorder,
+    pub(super) lab: &'a dyn Lab,
+    pub(super) profile: &'a Profile,
+    pub(super) events: EventRecorder,
     phase: watch::Sender<Phase>,
-    rows: watch::Receiver<SharedRow>,
+    pub(super) rows: watch::Receiver<SharedRow>,
     stop: &'a CancellationToken,
 }
 
@@ -71,8 +67,9 @@ impl<'a> Experiment<'a> {
         self.settle().await?;
         self.baseline().await?;
         self.update().await?;
-        let fault_at = self.fault().await?;
-        self.recovery(fault_at).await?;
+        let injected = self.fault().await?;
+        let fault_at = injected.at();
+        self.recovery(injected).await?;
         self.tail(fault_at).await
     }
 
@@ -161,65 +158,6 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// The fault, if nothing stands in the way of blaming it for what follows. Returns when it was injected.
-    async fn fault(&mut self) -> Step<Instant> {
-        let fault = &self.profile.fault;
-        self.pass(fault.after).await?;
-        let standbys = self.lab.standbys();
-        let knows = |row: &Row, node: &String| {
-            row.number(node, &Metric::ReplayPaused).is_some()
-                && row.number(node, &Metric::WalreceiverStreaming).is_some()
-        };
-        let row = self
-            .until("every standby to say how it is", PROMPT, |row| {
-                standbys.iter().all(|node| knows(row, node))
-            })
-            .await?;
-        if let Some((node, what)) = unsound_before_fault(&row, &standbys) {
-            self.events.record(EventKind::Disqualified, Some(&node), None, what)?;
-            return Err(Halt::Ended(Ending::GaveUp));
-        }
-        self.enter(Phase::Recovery)?;
-        let report = self.ask("the fault", PROMPT, self.lab.inject(fault)).await?;
-        self.events.record_at(report.at, EventKind::Fault, Some(&fault.node), None, report.done)?;
-        self.events.record(EventKind::FaultVerified, Some(&fault.node), None, report.evidence)?;
-        Ok(report.at)
-    }
-
-    /// Until the standby streams again and commits flow.
-    async fn recovery(&mut self, fault_at: Instant) -> Step {
-        let within = self.profile.watch.deadline;
-        let node = self.profile.fault.node.clone();
-        let primary = self.lab.primary().to_owned();
-        // A row that was asked for before the fault was certain may be published after it, and still tells of the
-        // time before.
-        let certain_s = self.events.now_s();
-        let past_s = certain_s + TICK.as_secs_f64() * f64::from(TICKS_OF_THE_PAST);
-        let (mut streaming, mut flowing, mut still_since) = (false, false, None);
-        while !(streaming && flowing) {
-            let row = match timeout_at(fault_at + within, self.next_row()).await {
-                Ok(row) => row?,
-                Err(_) => return self.give_up("the standby to stream and commits to flow again", within),
-            };
-            let is_of_now = row.t_s > certain_s;
-            if is_of_now && !streaming && row.number(&node, &Metric::WalreceiverStreaming) == Some(1.0) {
-                streaming = true;
-                self.events.record_seen(&row, EventKind::StreamingAgain, Some(&node), "")?;
-            }
-            let Some(tps) = row.number(&primary, &Metric::Tps) else {
-                continue;
-            };
-            flowing = tps > 0.0 && row.t_s > past_s;
-            let still_s = still_since.map_or(0.0, |since_s| row.t_s - since_s);
-            if flowing && still_s > GAP_S {
-                let detail = format!("after {:.0} s without one", still_s - TICK.as_secs_f64());
-                self.events.record_seen(&row, EventKind::CommitsAgain, None, detail)?;
-            }
-            still_since = if tps > 0.0 { None } else { still_since.or(Some(row.t_s - TICK.as_secs_f64())) };
-        }
-        Ok(())
-    }
-
     /// A while longer; at least until a stall that began with the fault would have been told as one.
     async fn tail(&mut self, fault_at: Instant) -> Step {
         self.enter(Phase::Tail)?;
@@ -227,7 +165,7 @@ impl<'a> Experiment<'a> {
         self.pass(self.profile.watch.tail.max(told_at.saturating_duration_since(Instant::now()))).await
     }
 
-    fn enter(&mut self, phase: Phase) -> Step {
+    pub(super) fn enter(&mut self, phase: Phase) -> Step {
         self.phase.send_replace(phase);
         Ok(self.events.record(EventKind::Phase, None, None, phase.name())?)
     }
@@ -240,7 +178,7 @@ impl<'a> Experiment<'a> {
         self.events.record(kind, Some(&finding.node), None, &*finding.what)
     }
 
-    fn give_up(&mut self, waited_for: &str, waited: Duration) -> Step {
+    pub(super) fn give_up(&mut self, waited_for: &str, waited: Duration) -> Step {
         let detail = format!("waited {waited:?} for {waited_for}");
         self.events.record(EventKind::Deadline, None, None, detail)?;
         Err(Halt::Ended(Ending::GaveUp))
@@ -258,7 +196,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// What the lab answers, unless the user stops the run or the answer does not come in time.
-    async fn ask<T>(
+    pub(super) async fn ask<T>(
         &mut self,
         doing: &'static str,
         deadline: Duration,
@@ -281,7 +219,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The first row from now on of which `met` is true.
-    async fn until(
+    pub(super) async fn until(
         &mut self,
         what: &str,
         within: Duration,
@@ -301,7 +239,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Lets this much of the experiment's time pass, under watch.
-    async fn pass(&mut self, time: Duration) -> Step {
+    pub(super) async fn pass(&mut self, time: Duration) -> Step {
         let end = Instant::now() + time;
         while let Ok(row) = timeout_at(end, self.next_row()).await {
             row?;
@@ -310,7 +248,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The next row, unless the user stops the run or the run is no longer worth waiting for.
-    async fn next_row(&mut self) -> Step<Arc<Row>> {
+    pub(super) async fn next_row(&mut self) -> Step<Arc<Row>> {
         let row = match self.stop.run_until_cancelled(self.rows.changed()).await {
             None | Some(Err(_)) => return Err(self.interrupted()),
             Some(Ok(())) => self.rows.borrow_and_update().clone(),
@@ -348,18 +286,4 @@ impl<'a> Experiment<'a> {
         }
         Ok(())
     }
-}
-
-/// A state before the fault in which what follows could not be blamed on it.
-fn unsound_before_fault(row: &Row, standbys: &[String]) -> Option<(String, &'static str)> {
-    standbys.iter().find_map(|node| {
-        let what = if row.number(node, &Metric::ReplayPaused) == Some(1.0) {
-            "replay was paused before the fault"
-        } else if row.number(node, &Metric::WalreceiverStreaming) == Some(0.0) {
-            "the walreceiver did not stream before the fault"
-        } else {
-            return None;
-        };
-        Some((node.clone(), what))
-    })
 }

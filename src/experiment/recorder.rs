@@ -45,9 +45,9 @@ impl EventRecorder {
         Ok(Self { log: EventLog::create(&folder.events_path())?, clock })
     }
 
-    /// Now, on the clock of the events.
-    pub(super) fn now_s(&self) -> f64 {
-        self.clock.t_s(Instant::now())
+    /// A moment on the run's clock, seconds.
+    pub(super) fn t_s(&self, at: Instant) -> f64 {
+        self.clock.t_s(at)
     }
 
     /// Writes an event that happened now.

@@ -7,7 +7,8 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::fake::{FakeLab, Mishap, Script};
-use crate::store::{Event, EventKind, Metric, Timeline};
+use crate::profile::FaultKind;
+use crate::store::{Event, EventKind, Metric, Row, Timeline};
 
 /// A run under virtual time, and what it left on disk.
 struct Told {
@@ -192,4 +193,78 @@ async fn a_full_size_hang_of_forty_minutes_misses_no_second() {
     assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
     assert!(told.seconds_without_a_commit(Phase::Recovery) > 2_200);
     assert!(told.timeline.rows.iter().zip(1..).all(|(row, tick)| row.tick == tick));
+}
+
+/// The test's profile with a fault that lasts.
+fn with_fault(kind: FaultKind, lasts: u64) -> Profile {
+    let mut profile = profile();
+    profile.fault.kind = kind;
+    profile.fault.lasts = Duration::from_secs(lasts);
+    profile
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restarted_standby_is_down_as_long_as_it_was_asked_to_and_replays_from_its_restartpoint() {
+    for kind in [FaultKind::RestartStandby, FaultKind::CrashStandby] {
+        let told = tell(Script::stalling(), &with_fault(kind, 8), None).await;
+        assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+        let at = |kind| told.at(kind).unwrap();
+        let down = at(EventKind::FaultEnded) - at(EventKind::Fault);
+        assert!((8.0..8.1).contains(&down), "{down}");
+        // 100 MB at 2 MB/s, all of it once more.
+        let replay = at(EventKind::StreamingAgain) - at(EventKind::FaultEnded);
+        assert!((50.0..=52.0).contains(&replay), "{replay}");
+        let silent = |row: &&Row| row.number("standby", &Metric::ReplayLsn).is_none();
+        // Those ticks that fall into it.
+        assert!((7..=8).contains(&told.timeline.rows.iter().filter(silent).count()));
+        assert_eq!(told.detail(EventKind::FaultEnded), "put right; it is back");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_killed_walsender_has_no_end_to_wait_for() {
+    let told = tell(Script::stalling(), &with_fault(FaultKind::KillWalsender, 0), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+    assert_eq!(told.at(EventKind::FaultEnded), None);
+    assert!(told.seconds_without_a_commit(Phase::Recovery) >= 38);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_network_costs_its_own_length_and_the_replay_only_if_the_walreceiver_gives_up() {
+    for (timeout, expected) in [(60, 9..=11), (5, 38..=44)] {
+        let script = Script { receiver_timeout: Duration::from_secs(timeout), ..Script::stalling() };
+        let told = tell(script, &with_fault(FaultKind::CutNetwork, 10), None).await;
+        assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+        let hang = told.seconds_without_a_commit(Phase::Recovery);
+        assert!(expected.contains(&hang), "{hang} with a timeout of {timeout} s");
+        // A walreceiver that does not know it is cut off streams nothing.
+        assert!(told.at(EventKind::StreamingAgain) > told.at(EventKind::FaultEnded));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_from_before_the_fault_does_not_show_the_standby_streaming_again() {
+    let told = tell(Script::stalling(), &profile(), None).await;
+    let again: Vec<f64> =
+        told.events.iter().filter(|e| e.kind == EventKind::StreamingAgain).map(|e| e.t_s).collect();
+    assert_eq!(again.len(), 1);
+    assert!(again[0] > told.at(EventKind::Fault).unwrap() + 30.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_that_cannot_be_put_right_is_an_error_and_the_last_word_of_the_events() {
+    let script = Script::stalling().with(Mishap::MendFails);
+    let told = tell(script, &with_fault(FaultKind::RestartStandby, 2), None).await;
+    assert_eq!(told.ending.as_ref().unwrap_err().to_string(), "phase recovery: ending the fault");
+    assert!(told.detail(EventKind::Disqualified).ends_with("ending the fault: standby does not start"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_standby_goes_on_streaming_while_the_first_replays() {
+    let names = ["standby", "healthy"].map(str::to_owned);
+    let script = Script { standbys: names.into(), ..Script::stalling() };
+    let told = tell(script, &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+    let streams = |row: &Row| row.number("healthy", &Metric::WalreceiverStreaming) == Some(1.0);
+    assert!(told.timeline.rows.iter().all(streams));
 }

@@ -10,6 +10,9 @@ use crate::wal::StandbySettings;
 /// Why a run says nothing of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
+    /// Nothing limits the reads of the profile's standby.
+    #[error("{0} of the profile has no cap on its reads: how fast it replays is not a matter of reads")]
+    NoCap(String),
     /// There is no account of the update.
     #[error("there is no account of the run's update: its wal.json is missing, or it ended too early")]
     NoAccount,
@@ -76,7 +79,7 @@ impl Prediction {
         same("read_ahead_kb", account.model.read_ahead_pages * 8, standby.machine.read_ahead_kb)?;
 
         let factor = profile.accounts() as f64 / run.profile.accounts() as f64;
-        let cap = standby.machine.read_iops;
+        let cap = standby.machine.read_iops.cap().ok_or_else(|| NotComparable::NoCap(node.clone()))?;
         let settings = StandbySettings::of(
             &profile.effective_settings(node),
             run.server.version_num,
@@ -90,8 +93,9 @@ impl Prediction {
 
         let touched = scaled(range.total.reads_with_prefetch(), factor);
         let primary_reads = touched / (u64::from(profile.primary.read_ahead_kb) / 8).max(1);
-        let until_fault_s =
-            primary_reads as f64 / profile.primary.read_iops as f64 + profile.fault.after.as_secs_f64();
+        // Without a cap the primary's reads take no time worth counting.
+        let update_s = profile.primary.read_iops.cap().map_or(0.0, |cap| primary_reads as f64 / cap as f64);
+        let until_fault_s = update_s + profile.fault.after.as_secs_f64();
         let replayed = until_fault_s * cap as f64;
         // A cast from f64 ends at the integer's bounds.
         let left = update.reads.saturating_sub(replayed as u64);

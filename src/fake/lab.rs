@@ -8,7 +8,7 @@ use tokio::time::{Instant, interval, sleep};
 
 use crate::experiment::{FaultReport, Finding, Lab, Severity};
 use crate::measure::{LoadFeed, LoadSource, Source};
-use crate::profile::Fault;
+use crate::profile::{Course, Fault, FaultKind};
 use crate::store::{Cell, Column, Metric};
 
 const MB: f64 = 1_048_576.0;
@@ -27,10 +27,57 @@ pub(crate) struct Script {
     pub replay_rate: f64,
     /// Reads a second of a standby while it replays a backlog.
     pub read_iops: f64,
+    /// After how long without a word from the primary a walreceiver ends.
+    pub receiver_timeout: Duration,
     /// Names of the standbys; the first is the synchronous one.
     pub standbys: Vec<String>,
     /// What goes wrong.
     pub mishap: Option<Mishap>,
+}
+
+impl Standby {
+    /// Moves on by one [`STEP`].
+    fn step(&mut self, script: &Script, now: Instant, wal: f64) {
+        if self.link == Link::Down {
+            return;
+        }
+        if matches!(self.link, Link::Cut(since) if now - since >= script.receiver_timeout) {
+            self.receiver = false;
+        }
+        if self.receiver && self.link == Link::Up {
+            self.flush = wal;
+        } else if self.replay >= self.flush
+            && self.link == Link::Up
+            && script.mishap != Some(Mishap::NeverStreams)
+        {
+            self.receiver = true;
+        }
+        if self.replay < self.flush {
+            let dt = STEP.as_secs_f64();
+            self.replay = (self.replay + script.replay_rate * dt).min(self.flush);
+            self.reads += script.read_iops * dt;
+            self.prefetched += script.read_iops * dt;
+        }
+    }
+
+    fn fail(&mut self, kind: FaultKind, now: Instant) {
+        match kind.course() {
+            Course::Moment => self.receiver = false,
+            Course::Down => {
+                self.receiver = false;
+                self.link = Link::Down;
+            }
+            Course::CutOff => self.link = Link::Cut(now),
+        }
+    }
+
+    fn recover(&mut self, kind: FaultKind) {
+        self.link = Link::Up;
+        if kind.course() == Course::Down {
+            self.replay = self.restartpoint;
+            self.prefetched = 0.0;
+        }
+    }
 }
 
 /// What can go wrong in a fake lab.
@@ -46,6 +93,8 @@ pub(crate) enum Mishap {
     ReplayPaused,
     /// The fault cannot be injected.
     FaultFails,
+    /// What the fault broke cannot be put right.
+    MendFails,
     /// The commit of the update is never acknowledged.
     CommitHangs,
     /// The log of the standby shows a recovery conflict.
@@ -60,6 +109,7 @@ impl Script {
             update_wal: 100.0 * MB,
             replay_rate: 1_000.0 * MB,
             read_iops: 2.0,
+            receiver_timeout: Duration::from_secs(5),
             standbys: vec!["standby".to_owned()],
             mishap: None,
         }
@@ -83,6 +133,19 @@ struct Standby {
     reads: f64,
     prefetched: f64,
     receiver: bool,
+    link: Link,
+    /// Replay begins here when the server is started again.
+    restartpoint: f64,
+}
+
+/// Can a standby be reached.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Link {
+    Up,
+    /// Its server is down.
+    Down,
+    /// Cut off from the primary since then; its walreceiver does not know until it times out.
+    Cut(Instant),
 }
 
 #[derive(Debug)]
@@ -113,6 +176,8 @@ impl FakeLab {
             reads: 50.0,
             prefetched: 0.0,
             receiver: true,
+            link: Link::Up,
+            restartpoint: start,
         };
         let state = State {
             now: Instant::now(),
@@ -133,18 +198,8 @@ impl FakeLab {
             let dt = STEP.as_secs_f64();
             let (wal, script) = (state.wal + state.wal_rate * dt, &self.script);
             state.wal = wal;
-            for standby in &mut state.standbys {
-                if standby.receiver {
-                    standby.flush = wal;
-                } else if standby.replay >= standby.flush && script.mishap != Some(Mishap::NeverStreams) {
-                    standby.receiver = true;
-                }
-                if standby.replay < standby.flush {
-                    standby.replay = (standby.replay + script.replay_rate * dt).min(standby.flush);
-                    standby.reads += script.read_iops * dt;
-                    standby.prefetched += script.read_iops * dt;
-                }
-            }
+            let now = state.now;
+            state.standbys.iter_mut().for_each(|standby| standby.step(script, now, wal));
         }
         state
     }
@@ -154,11 +209,15 @@ impl FakeLab {
         let Some(standby) = state.standbys.iter().find(|standby| standby.name == name) else {
             return vec![];
         };
+        if standby.link == Link::Down {
+            return vec![];
+        }
         let receiver = f64::from(u8::from(standby.receiver));
         let paused = f64::from(u8::from(self.script.mishap == Some(Mishap::ReplayPaused)));
         vec![
             (Column::new(name, Metric::ReadsTotal), standby.reads.floor().into()),
             (Column::new(name, Metric::FlushLsn), standby.flush.into()),
+            (Column::new(name, Metric::SentLsn), state.wal.into()),
             (Column::new(name, Metric::ReplayLsn), standby.replay.into()),
             (Column::new(name, Metric::Walreceiver), receiver.into()),
             (Column::new(name, Metric::WalreceiverStreaming), receiver.into()),
@@ -176,7 +235,7 @@ impl FakeLab {
     }
 
     fn synchronous(&self) -> bool {
-        self.state().standbys.first().is_some_and(|standby| standby.receiver)
+        self.state().standbys.first().is_some_and(|standby| standby.receiver && standby.link == Link::Up)
     }
 
     /// Writes a progress line a second until the load is stopped, as pgbench does.
@@ -262,14 +321,26 @@ impl Lab for FakeLab {
             anyhow::bail!("there is no walreceiver on {}", fault.node);
         }
         let mut state = self.state();
-        state.fault_at = Some(Instant::now());
+        let now = Instant::now();
+        state.fault_at = Some(now);
         for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
-            standby.receiver = false;
+            standby.fail(fault.kind, now);
+        }
+        Ok(FaultReport { at: now, done: fault.kind.to_string(), evidence: "it is gone".to_owned() })
+    }
+
+    async fn mend(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
+        if self.script.mishap == Some(Mishap::MendFails) {
+            anyhow::bail!("{} does not start", fault.node);
+        }
+        let mut state = self.state();
+        for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
+            standby.recover(fault.kind);
         }
         Ok(FaultReport {
             at: Instant::now(),
-            done: "SIGTERM to walreceiver".to_owned(),
-            evidence: "it is gone".to_owned(),
+            done: "put right".to_owned(),
+            evidence: "it is back".to_owned(),
         })
     }
 

@@ -78,11 +78,14 @@ fn planned(name: &str, profile: &Profile, caps: Caps) -> PlannedArm {
 fn predicted_hang_s(profile: &Profile) -> Option<f64> {
     let settings = profile.effective_settings(&profile.fault.node);
     let is = |name: &str, value: &str| settings.get(name).is_some_and(|set| set == value);
-    if is("recovery_prefetch", "off") || is("maintenance_io_concurrency", "0") {
+    if !profile.workload.update_sql.is_empty()
+        || is("recovery_prefetch", "off")
+        || is("maintenance_io_concurrency", "0")
+    {
         return None;
     }
     let machine = &profile.standby.iter().find(|standby| standby.name == profile.fault.node)?.machine;
-    Some(profile.updated_pages() * READS_PER_PAGE / machine.read_iops as f64)
+    Some(profile.updated_pages() * READS_PER_PAGE / machine.read_iops.cap()? as f64)
 }
 
 impl fmt::Display for Plan {
@@ -165,11 +168,15 @@ impl Plan {
                 profile.workload.rate_tps,
                 seconds(profile.workload.baseline)
             ),
-            format!(
-                "  Update {} of pgbench_accounts (about {} of WAL); wait until it is flushed",
-                human::percent(profile.update.fraction),
-                human::bytes(self.room.update_wal as f64)
-            ),
+            if profile.workload.update_sql.is_empty() {
+                format!(
+                    "  Update {} of pgbench_accounts (about {} of WAL); wait until it is flushed",
+                    human::percent(profile.update.fraction),
+                    human::bytes(self.room.update_wal as f64)
+                )
+            } else {
+                "  Run workload.update_sql; wait until its WAL is flushed".to_owned()
+            },
             format!(
                 "  {} later: {} on {}",
                 seconds(profile.fault.after),

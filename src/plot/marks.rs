@@ -6,6 +6,7 @@ use super::Recorded;
 use super::scene::{Mark, PhaseSpan, Span, Stroke};
 use super::style::Ink;
 use super::time::{Origin, duration};
+use crate::profile::{Course, FaultKind};
 use crate::store::{Event, EventKind, Phase, Verdict};
 
 /// What the picture's time is counted from, and when that was on the run's clock, seconds.
@@ -100,6 +101,7 @@ pub fn marks(run: &Recorded<'_>) -> Vec<Mark> {
         let label = format!("fault: {} {}", fault_words(run), clock(fault.unix_s));
         marks.push(Mark { at: 0.0, label: label.trim_end().to_owned(), stroke: Stroke::Solid });
         let back = |kind| returned(run, kind, fault);
+        marks.extend(back(EventKind::FaultEnded).map(|event| mark(event, ended_words(run), Stroke::Dashed)));
         marks.extend(back(EventKind::CommitsAgain).map(|event| mark(event, "commits again", Stroke::Dashed)));
         marks.extend(
             back(EventKind::StreamingAgain).map(|event| mark(event, "streaming again", Stroke::Dashed)),
@@ -134,7 +136,19 @@ fn returned<'a>(run: &Recorded<'a>, kind: EventKind, fault: &Event) -> Option<&'
 
 fn fault_words(run: &Recorded<'_>) -> &'static str {
     match run.run.profile.fault.kind {
-        crate::profile::FaultKind::KillWalreceiver => "walreceiver killed",
+        FaultKind::KillWalreceiver => "walreceiver killed",
+        FaultKind::KillWalsender => "walsender killed",
+        FaultKind::RestartStandby => "standby shut down",
+        FaultKind::CrashStandby => "standby crashed",
+        FaultKind::CutNetwork => "network cut",
+    }
+}
+
+fn ended_words(run: &Recorded<'_>) -> &'static str {
+    match run.run.profile.fault.kind.course() {
+        Course::Moment => "fault over",
+        Course::Down => "standby started",
+        Course::CutOff => "network restored",
     }
 }
 

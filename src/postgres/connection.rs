@@ -1,12 +1,12 @@
 //! One connection to one node.
 
-use std::fmt;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
+use super::Access;
 use crate::profile::Settings;
 
 /// Pause between two attempts to connect to a server that is starting.
@@ -17,23 +17,6 @@ const ATTEMPT: Duration = Duration::from_secs(30);
 
 /// How long a control statement may take.
 const STATEMENT: Duration = Duration::from_secs(120);
-
-/// Where a node's server listens and who may come in. The password is shown nowhere.
-#[derive(Clone)]
-pub struct Access {
-    /// Name of the node, for messages.
-    pub node: String,
-    /// Port on 127.0.0.1.
-    pub port: u16,
-    /// Password of the role `postgres`.
-    pub password: String,
-}
-
-impl fmt::Debug for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access").field("node", &self.node).field("port", &self.port).finish_non_exhaustive()
-    }
-}
 
 /// Why a server did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -97,29 +80,29 @@ impl Connection {
     /// # Errors
     /// With what the last attempt met.
     pub async fn open(access: &Access, within: Duration) -> Result<Self, PostgresError> {
-        let started = Instant::now();
+        let (started, port) = (Instant::now(), access.port());
         let mut config = tokio_postgres::Config::new();
         config
             .host("127.0.0.1")
-            .port(access.port)
+            .port(port)
             .user("postgres")
-            .password(&access.password)
+            .password(access.password())
             .dbname("postgres")
             .application_name("stall-lab")
             .connect_timeout(ATTEMPT);
         loop {
             match config.connect(NoTls).await {
                 Ok((client, connection)) => {
-                    let node = access.node.clone();
+                    let node = access.node().to_owned();
                     tokio::spawn(async move {
                         if let Err(error) = connection.await {
                             tracing::debug!("{node}: connection lost: {error}");
                         }
                     });
-                    return Ok(Self { node: access.node.clone(), client });
+                    return Ok(Self { node: access.node().to_owned(), client });
                 }
                 Err(source) if started.elapsed() >= within => {
-                    let (node, port) = (access.node.clone(), access.port);
+                    let node = access.node().to_owned();
                     return Err(PostgresError::Connect { node, port, waited: within, source });
                 }
                 // Refused while the server starts: asked again until it accepts.
@@ -198,6 +181,11 @@ impl Connection {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
+    /// Has it been lost.
+    pub(super) fn is_lost(&self) -> bool {
+        self.client.is_closed()
+    }
+
     /// The client, for a source that prepares its own statements.
     pub(super) fn client(&self) -> &Client {
         &self.client
@@ -221,16 +209,5 @@ impl Connection {
 
     fn failed(&self, doing: &str, source: tokio_postgres::Error) -> PostgresError {
         PostgresError::Statement { node: self.node.clone(), doing: doing.to_owned(), source }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_password_is_in_no_debug_output() {
-        let access = Access { node: "primary".to_owned(), port: 5432, password: "hunter2".to_owned() };
-        assert!(!format!("{access:?}").contains("hunter2"));
     }
 }

@@ -1,10 +1,14 @@
 //! SQL connections to the nodes: the only place that knows tokio-postgres.
 
+mod access;
 mod connection;
 mod primary;
 mod relations;
+mod source;
 mod standby;
 
-pub use connection::{Access, Connection, PostgresError};
-pub use primary::{PrimarySource, ReplicationState};
-pub use standby::StandbySource;
+pub use access::Access;
+pub use connection::{Connection, PostgresError};
+pub use primary::{PrimaryInquiry, ReplicationState};
+pub use source::{Inquiry, SqlSource};
+pub use standby::StandbyInquiry;

@@ -1,10 +1,9 @@
 //! What the primary says once a tick.
 
 use async_trait::async_trait;
-use tokio_postgres::Statement;
+use tokio_postgres::{Client, Statement};
 
-use super::Connection;
-use crate::measure::Source;
+use super::Inquiry;
 use crate::store::{Cell, Column, Metric};
 
 /// Functions rather than the views over them: the views join catalogues, whose pages may have to be read again.
@@ -13,19 +12,26 @@ const ITSELF: &str = "
            (SELECT count(*) FROM pg_stat_get_activity(NULL)
              WHERE wait_event_type = 'IPC' AND wait_event = 'SyncRep')::int8";
 
+/// The oldest walsender first: one that has not noticed that its standby is gone is overruled by that of the standby
+/// which came back.
 const REPLICATION: &str = "
     SELECT a.application_name, s.sync_state,
            (s.sent_lsn - '0/0'::pg_lsn)::int8,
            (s.write_lsn - '0/0'::pg_lsn)::int8,
            (s.flush_lsn - '0/0'::pg_lsn)::int8
       FROM pg_stat_get_wal_senders() s
-      JOIN pg_stat_get_activity(NULL) a USING (pid)";
+      JOIN pg_stat_get_activity(NULL) a USING (pid)
+     ORDER BY a.backend_start";
 
-/// The primary as a source of the sampler.
-pub struct PrimarySource {
+/// What the primary is asked.
+#[derive(Debug)]
+pub struct PrimaryInquiry {
     node: String,
     standbys: Vec<String>,
-    connection: Connection,
+}
+
+/// The primary's questions on one connection.
+pub struct Statements {
     itself: Statement,
     replication: Statement,
 }
@@ -52,42 +58,32 @@ impl ReplicationState {
     }
 }
 
-impl PrimarySource {
-    /// Prepares the questions on an open connection.
-    ///
-    /// # Errors
-    /// When the server does not know what is asked.
-    pub async fn prepare(
-        node: &str,
-        standbys: Vec<String>,
-        connection: Connection,
-    ) -> Result<Self, tokio_postgres::Error> {
-        let itself = connection.client().prepare(ITSELF).await?;
-        let replication = connection.client().prepare(REPLICATION).await?;
-        Ok(Self { node: node.to_owned(), standbys, connection, itself, replication })
+impl PrimaryInquiry {
+    /// Questions to the primary of this name about itself and these standbys.
+    #[must_use]
+    pub fn new(node: &str, standbys: Vec<String>) -> Self {
+        Self { node: node.to_owned(), standbys }
     }
 }
 
 #[async_trait]
-impl Source for PrimarySource {
-    fn name(&self) -> String {
-        format!("SQL on {}", self.node)
+impl Inquiry for PrimaryInquiry {
+    type Statements = Statements;
+
+    async fn prepare(&self, client: &Client) -> Result<Statements, tokio_postgres::Error> {
+        let (itself, replication) =
+            futures_util::try_join!(client.prepare(ITSELF), client.prepare(REPLICATION))?;
+        Ok(Statements { itself, replication })
     }
 
-    fn columns(&self) -> Vec<Column> {
-        let own = [Metric::WalLsn, Metric::SyncRepWaiters].map(|metric| Column::new(&self.node, metric));
-        let of_standbys = self.standbys.iter().flat_map(|standby| {
-            [Metric::SyncState, Metric::SentLsn, Metric::WriteLsn, Metric::FlushLsn]
-                .map(|metric| Column::new(standby, metric))
-        });
-        own.into_iter().chain(of_standbys).collect()
-    }
-
-    async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
-        let client = self.connection.client();
+    async fn ask(
+        &self,
+        client: &Client,
+        statements: &Statements,
+    ) -> Result<Vec<(Column, Cell)>, tokio_postgres::Error> {
         let (itself, replication) = futures_util::try_join!(
-            client.query_one(&self.itself, &[]),
-            client.query(&self.replication, &[])
+            client.query_one(&statements.itself, &[]),
+            client.query(&statements.replication, &[])
         )?;
         let mut cells = vec![
             (Column::new(&self.node, Metric::WalLsn), count(itself.get(0))),
@@ -105,6 +101,16 @@ impl Source for PrimarySource {
             }
         }
         Ok(cells)
+    }
+
+    /// Also those of a standby that is not connected at first.
+    fn columns(&self, _first: &[(Column, Cell)]) -> Vec<Column> {
+        let own = [Metric::WalLsn, Metric::SyncRepWaiters].map(|metric| Column::new(&self.node, metric));
+        let of_standbys = self.standbys.iter().flat_map(|standby| {
+            [Metric::SyncState, Metric::SentLsn, Metric::WriteLsn, Metric::FlushLsn]
+                .map(|metric| Column::new(standby, metric))
+        });
+        own.into_iter().chain(of_standbys).collect()
     }
 }
 

@@ -2,11 +2,10 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{Client, Row, Statement};
 
-use super::Connection;
+use super::Inquiry;
 use super::primary::count;
-use crate::measure::Source;
 use crate::store::{Cell, Column, Metric};
 
 /// Functions rather than the views over them, as on the primary. `pg_stat_recovery_prefetch` comes as JSON by the
@@ -27,45 +26,36 @@ const ITSELF: &str = "
 const STARTUP_READS: &str =
     "(SELECT sum(reads) FROM pg_stat_get_io() WHERE backend_type = 'startup' AND object = 'relation')";
 
-/// A standby as a source of the sampler.
-pub struct StandbySource {
+/// What a standby is asked.
+#[derive(Debug)]
+pub struct StandbyInquiry {
     node: String,
-    connection: Connection,
-    itself: Statement,
-    columns: Vec<Column>,
+    sql: String,
 }
 
-impl StandbySource {
-    /// Prepares the question on an open connection and asks it once, to learn which columns there are.
-    ///
-    /// # Errors
-    /// When the server does not know what is asked.
-    pub async fn prepare(
-        node: &str,
-        version_num: u32,
-        connection: Connection,
-    ) -> Result<Self, tokio_postgres::Error> {
+impl StandbyInquiry {
+    /// Questions to the standby of this name, whose server has this `server_version_num`.
+    #[must_use]
+    pub fn new(node: &str, version_num: u32) -> Self {
         let startup_reads = if version_num >= 160_000 { STARTUP_READS } else { "NULL" };
-        let sql = ITSELF.replace("@STARTUP_READS@", startup_reads);
-        let itself = connection.client().prepare(&sql).await?;
-        let first = cells(node, &connection.client().query_one(&itself, &[]).await?);
-        let columns = first.into_iter().map(|(column, _)| column).collect();
-        Ok(Self { node: node.to_owned(), connection, itself, columns })
+        Self { node: node.to_owned(), sql: ITSELF.replace("@STARTUP_READS@", startup_reads) }
     }
 }
 
 #[async_trait]
-impl Source for StandbySource {
-    fn name(&self) -> String {
-        format!("SQL on {}", self.node)
+impl Inquiry for StandbyInquiry {
+    type Statements = Statement;
+
+    async fn prepare(&self, client: &Client) -> Result<Statement, tokio_postgres::Error> {
+        client.prepare(&self.sql).await
     }
 
-    fn columns(&self) -> Vec<Column> {
-        self.columns.clone()
-    }
-
-    async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
-        Ok(cells(&self.node, &self.connection.client().query_one(&self.itself, &[]).await?))
+    async fn ask(
+        &self,
+        client: &Client,
+        itself: &Statement,
+    ) -> Result<Vec<(Column, Cell)>, tokio_postgres::Error> {
+        Ok(cells(&self.node, &client.query_one(itself, &[]).await?))
     }
 }
 

@@ -16,9 +16,26 @@ pub const BUILTINS: [Builtin; 3] = [
     Builtin { name: "smoke", text: include_str!("../../profiles/smoke.toml") },
 ];
 
+/// Every scenario: a profile that extends another, with arms that differ in one thing.
+pub const SCENARIOS: [Builtin; 9] = [
+    scenario("full-page-writes", include_str!("../../profiles/scenarios/full-page-writes.toml")),
+    scenario("triggers", include_str!("../../profiles/scenarios/triggers.toml")),
+    scenario("two-standbys", include_str!("../../profiles/scenarios/two-standbys.toml")),
+    scenario("cut-two-standbys", include_str!("../../profiles/scenarios/cut-two-standbys.toml")),
+    scenario("apply-delay", include_str!("../../profiles/scenarios/apply-delay.toml")),
+    scenario("synchronous-commit", include_str!("../../profiles/scenarios/synchronous-commit.toml")),
+    scenario("settings", include_str!("../../profiles/scenarios/settings.toml")),
+    scenario("repeated-images", include_str!("../../profiles/scenarios/repeated-images.toml")),
+    scenario("workloads", include_str!("../../profiles/scenarios/workloads.toml")),
+];
+
+const fn scenario(name: &'static str, text: &'static str) -> Builtin {
+    Builtin { name, text }
+}
+
 impl Builtin {
-    /// The built-in profile of that name.
+    /// The built-in profile or scenario of that name.
     pub fn named(name: &str) -> Option<Self> {
-        BUILTINS.into_iter().find(|builtin| builtin.name == name)
+        BUILTINS.into_iter().chain(SCENARIOS).find(|builtin| builtin.name == name)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::bytes::Bytes;
 use super::error::{Complaint, Problem};
 use super::tree::{self, Step, Table};
-use super::{FaultKind, Machine, PRIMARY, Profile, setting};
+use super::{Course, Iops, Machine, PRIMARY, Profile, setting};
 
 /// PostgreSQL's own default of `shared_buffers`.
 const DEFAULT_SHARED_BUFFERS: Bytes = Bytes(128 << 20);
@@ -15,10 +15,12 @@ pub(super) fn check(profile: &Profile, written: &Table) -> Vec<Problem> {
     let mut checker = Checker { profile, written, problems: Vec::new() };
     checker.machines();
     checker.watch();
+    checker.fault_lasts();
     // What refers to a standby by its name can be judged only where a name means one standby.
     if checker.standby_names() == Names::Unique {
         checker.synchronous();
         checker.fault();
+        checker.faulted_is_capped();
     }
     checker.problems
 }
@@ -113,12 +115,45 @@ impl Checker<'_> {
     }
 
     fn fault(&mut self) {
-        let FaultKind::KillWalreceiver = self.profile.fault.kind;
         let node = &self.profile.fault.node;
         if self.profile.standby.iter().all(|standby| standby.name != *node) {
-            let allowed = format!("only a standby has a walreceiver: {}", self.names_of_standbys());
+            let allowed = format!("faults happen to standbys: {}", self.names_of_standbys());
             self.refuse(&[Step::Key("fault"), Step::Key("node")], format!("{node:?}"), allowed);
         }
+    }
+
+    /// What the hang is measured against.
+    fn faulted_is_capped(&mut self) {
+        let node = &self.profile.fault.node;
+        let hit = self.profile.standby.iter().enumerate().find(|(_, standby)| standby.name == *node);
+        if let Some((index, standby)) = hit
+            && standby.machine.read_iops == Iops::Unlimited
+        {
+            let way = [Step::Key("standby"), Step::Item(index), Step::Key("read_iops")];
+            let allowed =
+                "a number for the standby that the fault happens to; --uncapped runs without any cap";
+            self.refuse(&way, Iops::Unlimited.to_string(), allowed.to_owned());
+        }
+    }
+
+    fn fault_lasts(&mut self) {
+        let Profile { fault, watch, .. } = self.profile;
+        let allowed = match fault.kind.course() {
+            Course::Moment if !fault.lasts.is_zero() => {
+                format!("0s for {}, after which the servers go on by themselves", fault.kind)
+            }
+            Course::CutOff if fault.lasts.is_zero() => {
+                format!("above zero for {}, or nobody would notice", fault.kind)
+            }
+            _ if fault.lasts >= watch.stall_after => {
+                let stall_after = compact(watch.stall_after);
+                format!(
+                    "less than watch.stall_after, {stall_after}, or the fault itself would be called a stall"
+                )
+            }
+            Course::Moment | Course::Down | Course::CutOff => return,
+        };
+        self.refuse(&[Step::Key("fault"), Step::Key("lasts")], compact(fault.lasts), allowed);
     }
 
     fn watch(&mut self) {

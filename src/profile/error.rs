@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use super::Override;
 use super::builtin::BUILTINS;
 use super::tree::Place;
 
@@ -12,7 +13,7 @@ use super::tree::Place;
 pub enum ProfileError {
     /// The name is neither a built-in profile's nor a file's.
     #[error(
-        "no profile is named {name:?}: built in are {}; a file is named by a path that ends in .toml or holds a {:?}",
+        "no profile is named {name:?}: built in are {}, and what `stall-lab scenarios` lists; a file is named by a path that ends in .toml or holds a {:?}",
         BUILTINS.map(|builtin| builtin.name).join(", "),
         std::path::MAIN_SEPARATOR
     )]
@@ -60,6 +61,15 @@ impl fmt::Display for Problems {
 }
 
 impl Problems {
+    /// What was found wrong with the text from `origin` and the overrides laid over it.
+    pub(super) fn new(origin: &str, overrides: &[Override], mut found: Vec<Problem>) -> Self {
+        found.sort_by_key(|problem| problem.place);
+        // A setting, or one --set, may reach several nodes: a mistake in it is told once.
+        found.dedup();
+        let overrides = overrides.iter().map(ToString::to_string).collect();
+        Self { origin: origin.to_owned(), overrides, found }
+    }
+
     /// An override names its key itself; a place in the file is followed by the key.
     fn write_place(&self, f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
         match problem.place {

@@ -1,31 +1,21 @@
-//! From a name, a path or a text to a checked profile, and back to text.
-
-use std::fs;
-use std::path::{Path, is_separator};
+//! From a text to a checked profile, and back to text.
 
 use serde::Deserialize;
 
 use super::error::{Complaint, Problem};
-use super::tree::{self, Place, Table};
-use super::{Builtin, Override, Problems, Profile, ProfileError, check, overrides, read, schema, setting};
+use super::tree::{Place, Table};
+use super::{
+    ArmSpec, Override, Problems, Profile, ProfileError, Template, arm, check, overlay, overrides, read,
+    schema,
+};
 
 impl Profile {
-    /// The profile of that name or in that file, with the overrides laid over it.
-    ///
-    /// What ends in `.toml` or holds a path separator is a file, all else the name of a built-in profile.
+    /// The profile of that name or in that file, with the overrides laid over it: see [`Template::find`].
     ///
     /// # Errors
     /// An unknown name, a file that cannot be read, or everything that is wrong with the profile.
     pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Self, ProfileError> {
-        if !name_or_path.ends_with(".toml") && !name_or_path.contains(is_separator) {
-            let builtin = Builtin::named(name_or_path)
-                .ok_or_else(|| ProfileError::Unknown { name: name_or_path.to_owned() })?;
-            return Ok(Self::parse(builtin.name, builtin.text, overrides)?);
-        }
-        let path = Path::new(name_or_path);
-        let text = fs::read_to_string(path)
-            .map_err(|source| ProfileError::Read { path: path.to_owned(), source })?;
-        Ok(Self::parse(name_or_path, &text, overrides)?)
+        Ok(Template::find(name_or_path)?.profile(overrides)?)
     }
 
     /// The profile that `text` is, with the overrides laid over it. `origin` names the text in messages.
@@ -33,13 +23,7 @@ impl Profile {
     /// # Errors
     /// All problems of its keys, or, if each key is sound by itself, all that do not agree with each other.
     pub fn parse(origin: &str, text: &str, overrides: &[Override]) -> Result<Self, Problems> {
-        read_checked(text, overrides).map_err(|mut found| {
-            found.sort_by_key(|problem| problem.place);
-            // A setting, or one --set, may reach several nodes: a mistake in it is told once.
-            found.dedup();
-            let overrides = overrides.iter().map(ToString::to_string).collect();
-            Problems { origin: origin.to_owned(), overrides, found }
-        })
+        Template::of_text(origin, text).profile(overrides)
     }
 
     /// The whole profile as TOML, which reads back as the same profile.
@@ -51,16 +35,25 @@ impl Profile {
     }
 }
 
-fn read_checked(text: &str, overrides: &[Override]) -> Result<Profile, Vec<Problem>> {
-    let mut root = tree::parse(text).map_err(|problem| vec![problem])?;
+/// The profile that a text is.
+pub(super) fn profile(text: &str, overrides: &[Override]) -> Result<Profile, Vec<Problem>> {
     let mut problems = Vec::new();
-    setting::flatten_all(schema::PROFILE, &mut root, "", &mut problems);
+    let mut root = overlay::tree_of(text, &mut problems).map_err(|problem| vec![problem])?;
+    arm::take(&mut root, &mut problems);
     overrides::apply(overrides, &mut root, &mut problems);
     let sound = read::table(schema::PROFILE, &root, Place::File, "", &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
     agreeing(sound, &root)
+}
+
+/// The arms that a text has.
+pub(super) fn arms(text: &str) -> Result<Vec<ArmSpec>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut root = overlay::tree_of(text, &mut problems).map_err(|problem| vec![problem])?;
+    let arms = arm::take(&mut root, &mut problems);
+    if problems.is_empty() { Ok(arms) } else { Err(problems) }
 }
 
 fn agreeing(sound: toml::Table, written: &Table) -> Result<Profile, Vec<Problem>> {

@@ -3,32 +3,40 @@
 //! A profile says everything an experiment depends on and nothing about where it runs. It is read from TOML (a
 //! file, or one built into the binary), changed by `--set`, checked as a whole, and stored resolved in `run.json`.
 
+mod arm;
 mod builtin;
 mod bytes;
 mod check;
 mod error;
+mod fault;
+mod iops;
 mod load;
+mod overlay;
 mod overrides;
 mod prefetch;
 mod read;
 mod replication;
 mod schema;
 mod setting;
+mod template;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod update;
 
-pub use builtin::{BUILTINS, Builtin};
+pub use arm::{ArmSpec, NotAnArm};
+pub use builtin::{BUILTINS, Builtin, SCENARIOS};
 pub use bytes::Bytes;
 pub use error::{Problems, ProfileError};
+pub use fault::{Course, Fault, FaultKind};
+pub use iops::Iops;
 pub use overrides::{NotAnOverride, Override};
 pub use prefetch::{NotAPrefetch, Prefetch};
 pub use setting::size as setting_size;
+pub use template::Template;
 pub use update::{AidRange, Share};
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -79,6 +87,13 @@ pub struct Workload {
     /// How long the load runs alone before the update.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub baseline: Duration,
+    /// pgbench script of the load; empty for pgbench's own, which is like TPC-B.
+    #[serde(default)]
+    pub script: String,
+    /// What each batch of the update runs; empty for the `UPDATE` of [`Update::fraction`]. See
+    /// [`Profile::update_statement`].
+    #[serde(default)]
+    pub update_sql: String,
 }
 
 /// `UPDATE pgbench_accounts` over an evenly spread share of the rows.
@@ -96,35 +111,6 @@ pub struct Update {
     /// WAL.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub flush_deadline: Duration,
-}
-
-/// What breaks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fault {
-    /// The kind of fault.
-    pub kind: FaultKind,
-    /// The node it happens to.
-    pub node: String,
-    /// Time from "the standbys have flushed the update" to the fault.
-    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
-    pub after: Duration,
-}
-
-/// The faults the lab can inject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FaultKind {
-    /// SIGTERM to the walreceiver, as an administrator's or an out-of-memory killer's would reach it.
-    KillWalreceiver,
-}
-
-impl fmt::Display for FaultKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::KillWalreceiver => "kill-walreceiver",
-        })
-    }
 }
 
 /// The primary's side of synchronous replication.
@@ -178,9 +164,9 @@ pub struct Machine {
     /// Size of `/dev/shm`.
     pub shm: Bytes,
     /// Cap on read operations of the node's data disk, a second.
-    pub read_iops: u64,
+    pub read_iops: Iops,
     /// Cap on write operations of the node's data disk, a second. Reads and writes are capped apart.
-    pub write_iops: u64,
+    pub write_iops: Iops,
     /// Read-ahead of the data disk, kB.
     pub read_ahead_kb: u32,
 }

@@ -13,6 +13,31 @@ use super::tree::{Entry, Place, Table, Value, as_table};
 pub struct Override {
     key: String,
     value: String,
+    origin: Origin,
+}
+
+/// Where an override was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    Flag,
+    Arm(String),
+}
+
+impl Override {
+    /// As `--set key=value`.
+    pub(super) fn new(key: &str, value: &str) -> Self {
+        Self { key: key.to_owned(), value: value.to_owned(), origin: Origin::Flag }
+    }
+
+    /// The same, written in the arm of that name.
+    pub(super) fn of_arm(self, arm: &str) -> Self {
+        Self { origin: Origin::Arm(arm.to_owned()), ..self }
+    }
+
+    /// The key.
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
 }
 
 /// Why an argument of `--set` is none.
@@ -25,9 +50,7 @@ impl FromStr for Override {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => {
-                Ok(Self { key: key.trim().to_owned(), value: value.to_owned() })
-            }
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self::new(key.trim(), value)),
             _ => Err(NotAnOverride(text.to_owned())),
         }
     }
@@ -35,7 +58,11 @@ impl FromStr for Override {
 
 impl fmt::Display for Override {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "--set {}={}", printable(&self.key), printable(&self.value))
+        match &self.origin {
+            Origin::Flag => f.write_str("--set ")?,
+            Origin::Arm(name) => write!(f, "arm {name}: ")?,
+        }
+        write!(f, "{}={}", printable(&self.key), printable(&self.value))
     }
 }
 
@@ -109,8 +136,9 @@ impl Setter<'_> {
             return;
         }
         let mut known = schema::names(keys);
-        known.extend(items.iter().filter_map(name_of).map(str::to_owned));
-        let Some(standby) = items.iter_mut().find(|item| name_of(item) == Some(name)).and_then(as_table)
+        known.extend(items.iter().filter_map(schema::name_of).map(str::to_owned));
+        let Some(standby) =
+            items.iter_mut().find(|item| schema::name_of(item) == Some(name)).and_then(as_table)
         else {
             self.complaints.push(Complaint::unknown_key(name, known));
             return;
@@ -132,14 +160,4 @@ fn split(key: &str) -> (&str, Option<&str>) {
 fn open<'a>(table: &'a mut Table, name: &str) -> Option<&'a mut Table> {
     let empty = || Entry { place: Place::File, value: Value::Table(Table::new()) };
     as_table(table.entry(name.to_owned()).or_insert_with(empty))
-}
-
-fn name_of(standby: &Entry) -> Option<&str> {
-    let Value::Table(table) = &standby.value else {
-        return None;
-    };
-    match &table.get("name")?.value {
-        Value::Text(name) => Some(name),
-        _ => None,
-    }
 }

@@ -4,6 +4,7 @@ use jiff::fmt::friendly::SpanParser;
 
 use super::bytes::Bytes;
 use super::error::{Complaint, Problem, printable};
+use super::iops::UNLIMITED;
 use super::schema::{self, Key, Kind, Least, MOST_BYTES, MOST_HOURS, Need, SHARE_PARTS, Zero};
 use super::setting;
 use super::tree::{Entry, Place, Table, Value};
@@ -95,13 +96,19 @@ fn settings(written: &Table, path: &str, problems: &mut Vec<Problem>) -> toml::T
 fn single(kind: &Kind, value: &Value) -> Option<toml::Value> {
     match (kind, value) {
         (Kind::Text, Value::Text(text)) => (!text.chars().any(char::is_control)).then(|| text.clone().into()),
+        (Kind::Script, Value::Text(text)) => {
+            let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+            (!text.chars().any(odd)).then(|| text.clone().into())
+        }
+        (Kind::Iops, Value::Whole(number)) => (*number >= 1).then(|| (*number).into()),
+        (Kind::Iops, Value::Text(word)) => (word == UNLIMITED).then(|| word.clone().into()),
         (Kind::Name, Value::Text(name)) => is_standby_name(name).then(|| name.clone().into()),
         (Kind::Truth, Value::Bool(truth)) => Some((*truth).into()),
         (Kind::Choice(words), Value::Text(word)) => {
             words.contains(&word.as_str()).then(|| word.clone().into())
         }
         (Kind::Whole { least, most, .. }, Value::Whole(number)) => {
-            (least..=&most.unwrap_or(i64::MAX)).contains(&number).then(|| (*number).into())
+            (least..=most).contains(&number).then(|| (*number).into())
         }
         (Kind::Number { least, most, .. }, value) => {
             let number = number(value)?;
@@ -161,7 +168,7 @@ pub(super) fn from_flag(kind: &Kind, text: &str, place: Place) -> Value {
     let as_text = || Value::Text(text.to_owned());
     let trimmed = text.trim();
     match kind {
-        Kind::Whole { .. } => trimmed.parse().map_or_else(|_| as_text(), Value::Whole),
+        Kind::Iops | Kind::Whole { .. } => trimmed.parse().map_or_else(|_| as_text(), Value::Whole),
         Kind::Number { .. } | Kind::Share => trimmed.parse().map_or_else(|_| as_text(), Value::Number),
         Kind::Truth => trimmed.parse().map_or_else(|_| as_text(), Value::Bool),
         Kind::Names => {
@@ -169,7 +176,9 @@ pub(super) fn from_flag(kind: &Kind, text: &str, place: Place) -> Value {
             let entry = |name: &str| Entry { place, value: Value::Text(name.to_owned()) };
             Value::List(names.map(entry).collect())
         }
-        Kind::Text | Kind::Name | Kind::Choice(_) | Kind::Size { .. } | Kind::Time(_) => as_text(),
+        Kind::Text | Kind::Script | Kind::Name | Kind::Choice(_) | Kind::Size { .. } | Kind::Time(_) => {
+            as_text()
+        }
         Kind::Settings | Kind::Table(_) | Kind::Standbys(_) => as_text(),
     }
 }

@@ -1,6 +1,9 @@
 //! Every key of a profile with what it may hold: the one table that reading, `--set` and messages go by.
 
 use super::bytes::Bytes;
+use super::fault::FaultKind;
+use super::iops::UNLIMITED;
+use super::tree::{Entry, Value};
 
 /// A key of a table.
 #[derive(Debug)]
@@ -22,12 +25,16 @@ pub(super) enum Need {
 pub(super) enum Kind {
     /// Text without control characters.
     Text,
+    /// Text of several lines: SQL, a script.
+    Script,
     /// A standby's name.
     Name,
-    /// A whole number of `unit` within bounds; without a `most` as far as 64 bits go.
-    Whole { least: i64, most: Option<i64>, unit: &'static str },
+    /// A whole number of `unit` within bounds.
+    Whole { least: i64, most: i64, unit: &'static str },
     /// A finite number of `unit` within bounds.
     Number { least: Least, most: f64, unit: &'static str },
+    /// Operations a second from 1 up, or the word that there is no cap on them.
+    Iops,
     /// Above 0 and up to 1, with so few decimals that rows can be chosen exactly.
     Share,
     /// `true` or `false`.
@@ -76,13 +83,14 @@ impl Kind {
     pub(super) fn allowed(&self) -> String {
         match self {
             Self::Text => "text without control characters".into(),
+            Self::Script => "text, on several lines if need be".into(),
+            Self::Iops => format!("a whole number from 1 up (operations a second) or {UNLIMITED:?}"),
             Self::Name => {
                 "a lower-case letter, then up to 30 lower-case letters, digits or underscores; not \
                            \"primary\" and not a standby's key"
                     .into()
             }
-            Self::Whole { least, most: None, unit } => format!("a whole number from {least} up ({unit})"),
-            Self::Whole { least, most: Some(most), unit } => {
+            Self::Whole { least, most, unit } => {
                 format!("a whole number from {least} to {most} ({unit})")
             }
             Self::Number { least: Least::From(least), most, unit } => {
@@ -111,7 +119,21 @@ impl Kind {
 
 fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-    quoted.join(" or ")
+    match quoted.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// The name that a standby gives itself, if it does.
+pub(super) fn name_of(standby: &Entry) -> Option<&str> {
+    let Value::Table(table) = &standby.value else {
+        return None;
+    };
+    match &table.get("name")?.value {
+        Value::Text(name) => Some(name),
+        _ => None,
+    }
 }
 
 /// The names of keys, in their order.
@@ -147,29 +169,32 @@ pub(super) const PROFILE: &[Key] = &[
 
 const WORKLOAD: &[Key] = &[
     // 100,000 is 1.5 TB of accounts, 10^10 rows. Beyond 20,000 pgbench makes aid a bigint by itself.
-    required("scale", Kind::Whole { least: 1, most: Some(100_000), unit: "100,000 accounts each" }),
+    required("scale", Kind::Whole { least: 1, most: 100_000, unit: "100,000 accounts each" }),
     required("rate_tps", Kind::Number { least: Least::Above(0.0), most: 1e6, unit: "transactions a second" }),
-    required("clients", Kind::Whole { least: 1, most: Some(10_000), unit: "connections" }),
+    required("clients", Kind::Whole { least: 1, most: 10_000, unit: "connections" }),
     required("baseline", Kind::Time(Zero::Allowed)),
+    optional("script", Kind::Script),
+    optional("update_sql", Kind::Script),
 ];
 
 const UPDATE: &[Key] = &[
     required("fraction", Kind::Share),
     // The smallest database has as many accounts, so no batch is without rows to look at.
-    required("batches", Kind::Whole { least: 1, most: Some(100_000), unit: "transactions" }),
+    required("batches", Kind::Whole { least: 1, most: 100_000, unit: "transactions" }),
     required("batch_interval", Kind::Time(Zero::Allowed)),
     required("flush_deadline", Kind::Time(Zero::Refused)),
 ];
 
 const FAULT: &[Key] = &[
-    required("kind", Kind::Choice(&["kill-walreceiver"])),
+    required("kind", Kind::Choice(&FaultKind::NAMES)),
     required("node", Kind::Text),
     required("after", Kind::Time(Zero::Allowed)),
+    optional("lasts", Kind::Time(Zero::Allowed)),
 ];
 
 const SYNCHRONOUS: &[Key] = &[
     required("method", Kind::Choice(&["FIRST", "ANY"])),
-    required("count", Kind::Whole { least: 0, most: Some(1000), unit: "standbys; 0 is asynchronous" }),
+    required("count", Kind::Whole { least: 0, most: 1000, unit: "standbys; 0 is asynchronous" }),
     optional("standbys", Kind::Names),
 ];
 
@@ -185,11 +210,9 @@ const CPUS: Key =
     required("cpus", Kind::Number { least: Least::From(0.01), most: 1024.0, unit: "CPUs, in whole or part" });
 const MEMORY: Key = required("memory", Kind::Size { least: Bytes(64 << 20) });
 const SHM: Key = required("shm", Kind::Size { least: Bytes(1 << 20) });
-const READ_IOPS: Key =
-    required("read_iops", Kind::Whole { least: 1, most: None, unit: "operations a second" });
-const WRITE_IOPS: Key =
-    required("write_iops", Kind::Whole { least: 1, most: None, unit: "operations a second" });
-const READ_AHEAD: Key = required("read_ahead_kb", Kind::Whole { least: 0, most: Some(1 << 20), unit: "kB" });
+const READ_IOPS: Key = required("read_iops", Kind::Iops);
+const WRITE_IOPS: Key = required("write_iops", Kind::Iops);
+const READ_AHEAD: Key = required("read_ahead_kb", Kind::Whole { least: 0, most: 1 << 20, unit: "kB" });
 
 const MACHINE: &[Key] = &[CPUS, MEMORY, SHM, READ_IOPS, WRITE_IOPS, READ_AHEAD];
 

@@ -130,7 +130,7 @@ pub(super) fn flatten_all(keys: &'static [Key], table: &mut Table, path: &str, p
 }
 
 /// Joins what TOML nests: `a.b = 1` without quotes is a table `a` with a key `b`, and means the setting `a.b`.
-fn flatten(settings: &mut Table, path: &str, problems: &mut Vec<Problem>) {
+pub(super) fn flatten(settings: &mut Table, path: &str, problems: &mut Vec<Problem>) {
     let mut flat = Table::new();
     let mut open: Vec<(String, Entry)> = std::mem::take(settings).into_iter().collect();
     while let Some((name, entry)) = open.pop() {

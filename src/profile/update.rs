@@ -69,6 +69,20 @@ impl Profile {
         self.accounts() as f64 / ROWS_PER_PAGE * (self.update.fraction * ROWS_PER_PAGE).min(1.0)
     }
 
+    /// What a batch of the update runs, in its transaction. In the user's own SQL `:first` and `:last` stand for the
+    /// first and the last `aid` of the batch, as a script of pgbench would write them.
+    pub fn update_statement(&self, batch: AidRange) -> String {
+        let AidRange { first, last } = batch;
+        if self.workload.update_sql.is_empty() {
+            let share = self.update_share().predicate();
+            return format!(
+                "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {share} AND aid BETWEEN {first} AND {last}"
+            );
+        }
+        let sql = self.workload.update_sql.replace(":first", &first.to_string());
+        sql.replace(":last", &last.to_string())
+    }
+
     /// The accounts of each batch, in order: without gap or overlap from 1 to the last, of sizes that differ by one
     /// at most.
     pub fn batches(&self) -> impl Iterator<Item = AidRange> + use<> {
@@ -153,5 +167,16 @@ mod tests {
             assert_eq!(sizes.len(), batches);
             assert!(sizes.iter().max() <= sizes.iter().min().map(|least| least + 1).as_ref());
         }
+    }
+
+    #[test]
+    fn a_batch_runs_the_standard_update_or_the_users_own_sql_on_its_accounts() {
+        let batch = AidRange { first: 1, last: 50_000 };
+        assert_eq!(
+            quick(&[]).update_statement(batch),
+            "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid % 20 = 0 AND aid BETWEEN 1 AND 50000"
+        );
+        let own = quick(&["workload.update_sql=INSERT INTO t SELECT generate_series(:first, :last)"]);
+        assert_eq!(own.update_statement(batch), "INSERT INTO t SELECT generate_series(1, 50000)");
     }
 }

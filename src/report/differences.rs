@@ -109,6 +109,7 @@ fn walk(place: &str, value: &Value, places: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Iops;
     use crate::verdict::testing::Story;
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
     fn a_thing_that_stands_in_several_places_differs_once() {
         let (one, mut other) = (Story::stalled().run, Story::stalled().run);
         for standby in &mut other.profile.standby {
-            standby.machine.read_iops *= 2;
+            standby.machine.read_iops = Iops::Capped(400);
         }
         for node in &mut other.nodes {
             node.read_iops_cap = Some(400);

@@ -45,6 +45,10 @@ fn plural(number: usize, what: &str) -> String {
 fn after_the_fault(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::KillWalreceiver => "after the walreceiver was killed",
+        FaultKind::KillWalsender => "after the walsender was killed",
+        FaultKind::RestartStandby => "after the standby was shut down for a restart",
+        FaultKind::CrashStandby => "after the standby crashed",
+        FaultKind::CutNetwork => "after the network to the standby was cut",
     }
 }
 

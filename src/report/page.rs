@@ -171,6 +171,7 @@ fn told(event: &Event) -> String {
         EventKind::UpdateCommitted => "update committed",
         EventKind::Fault => "**fault**",
         EventKind::FaultVerified => "fault verified",
+        EventKind::FaultEnded => "fault ended",
         EventKind::StreamingAgain => "streaming again",
         EventKind::CommitsAgain => "commits again",
         EventKind::Deadline => "deadline passed",

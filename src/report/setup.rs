@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::human;
-use crate::profile::{Machine, SyncMethod, Update};
+use crate::profile::{Machine, Profile, SyncMethod, Update};
 use crate::store::{NodeInfo, Role, RunInfo};
 
 use super::markdown::Table;
@@ -20,12 +20,12 @@ pub(super) fn lines(run: &RunInfo) -> String {
             server.version, server.image, server.source, server.image_id
         ),
         format!(
-            "profile `{}`: pgbench scale {}, {} TPS by {} clients; update of {} of `pgbench_accounts` in {}; data checksums {}",
+            "profile `{}`: pgbench scale {}, {} TPS by {} clients; {} in {}; data checksums {}",
             run.profile_name,
             profile.workload.scale,
             profile.workload.rate_tps,
             profile.workload.clients,
-            human::percent(profile.update.fraction),
+            update(profile),
             batches(&profile.update),
             if profile.postgres.data_checksums { "on" } else { "off" },
         ),
@@ -56,6 +56,15 @@ pub(super) fn lines(run: &RunInfo) -> String {
     ];
     lines.extend(server.note.clone());
     lines.iter().map(|line| format!("- {line}\n")).collect()
+}
+
+/// What the update runs.
+fn update(profile: &Profile) -> String {
+    if profile.workload.update_sql.is_empty() {
+        format!("update of {} of `pgbench_accounts`", human::percent(profile.update.fraction))
+    } else {
+        "the profile's own SQL for the update".to_owned()
+    }
 }
 
 /// "1 transaction", or "20 transactions, one every 5 s at most".

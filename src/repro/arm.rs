@@ -9,6 +9,7 @@ use crate::analysis::{self, Analysed, AnalysisError};
 use crate::disk::Caps;
 use crate::experiment::{self, Ending, ExperimentError};
 use crate::measure::Clock;
+use crate::profile::Iops;
 use crate::progress::{Progress, View};
 use crate::store::{NodeInfo, Role, RunFolder, RunInfo, StoreError};
 use crate::wal::{Ranges, StandbySettings};
@@ -167,7 +168,7 @@ fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -
     let standbys =
         profile.standby.iter().map(|standby| (standby.name.as_str(), Role::Standby, &standby.machine));
     let nodes = std::iter::once((crate::profile::PRIMARY, Role::Primary, &profile.primary)).chain(standbys);
-    let cap = |iops: u64| (request.caps == Caps::On).then_some(iops);
+    let cap = |iops: Iops| iops.cap().filter(|_| request.caps == Caps::On);
     RunInfo {
         schema: RunInfo::SCHEMA,
         run_id: fresh_run_id(started),

@@ -7,7 +7,7 @@ mod site;
 mod tests;
 
 pub use arm::{ArmError, ArmOutcome};
-pub use request::{Arm, Expectation, Request, Teardown};
+pub use request::{Arm, ArmsError, Expectation, Request, Teardown};
 pub use site::{ArmOrder, Ground, Raised, Site};
 
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::disk::Caps;
-use crate::profile::{Prefetch, Profile};
+use crate::profile::{ArmSpec, Override, Prefetch, Problems, Profile, Template};
 use crate::store::Verdict;
 
 /// One arm: the profile, with what makes this arm applied.
@@ -34,6 +34,60 @@ impl Arm {
             .collect()
     }
 }
+
+/// Why a request's arms are none.
+#[derive(Debug, thiserror::Error)]
+pub enum ArmsError {
+    /// A profile is wrong.
+    #[error(transparent)]
+    Profile(#[from] Problems),
+    /// The arm says already what `--prefetch` would say.
+    #[error("--prefetch: the arm {0} sets {PREFETCH} itself")]
+    Prefetch(String),
+}
+
+impl Arm {
+    /// The arms of a profile: those given, or else its own, each once for every way of prefetching that is given. Without
+    /// any, the profile as it is.
+    ///
+    /// What an arm changes wins over `overrides`, or its name would be wrong.
+    ///
+    /// # Errors
+    /// What is wrong with the profile, its overrides or an arm.
+    pub fn of(
+        template: &Template,
+        overrides: &[Override],
+        given: &[ArmSpec],
+        prefetch: &[Prefetch],
+    ) -> Result<Vec<Self>, ArmsError> {
+        let own = template.arms()?;
+        let specs = if given.is_empty() { &own } else { given };
+        if specs.is_empty() {
+            return Ok(Self::of_prefetch(&template.profile(overrides)?, prefetch));
+        }
+        let mut arms = Vec::new();
+        for spec in specs {
+            let profile = template.profile(&[overrides, spec.changes()].concat())?;
+            let name = spec.name();
+            if prefetch.is_empty() {
+                arms.push(Self { name: name.to_owned(), profile });
+                continue;
+            }
+            if spec.sets(PREFETCH) {
+                return Err(ArmsError::Prefetch(name.to_owned()));
+            }
+            arms.extend(
+                Self::of_prefetch(&profile, prefetch)
+                    .into_iter()
+                    .map(|arm| Self { name: format!("{name}-{}", arm.name), ..arm }),
+            );
+        }
+        Ok(arms)
+    }
+}
+
+/// The setting of `--prefetch`.
+const PREFETCH: &str = "recovery_prefetch";
 
 /// What becomes of the nodes when an arm has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,5 +177,53 @@ mod tests {
             Profile::load("smoke", &["postgres.standby.recovery_prefetch=off".parse().unwrap()]).unwrap();
         let arms = Arm::of_prefetch(&profile, &[]);
         assert_eq!(arms, [Arm { name: "off".to_owned(), profile }]);
+    }
+
+    fn arms(profile: &str, given: &[&str], prefetch: &[Prefetch]) -> Result<Vec<Arm>, ArmsError> {
+        let template = Template::find(profile).unwrap();
+        let given: Vec<ArmSpec> = given.iter().map(|arm| arm.parse().unwrap()).collect();
+        Arm::of(&template, &["workload.scale=2".parse().unwrap()], &given, prefetch)
+    }
+
+    #[test]
+    fn arms_are_run_once_for_every_way_of_prefetching() {
+        let given = ["on:postgres.common.full_page_writes=on", "off:postgres.common.full_page_writes=off"];
+        let arms = arms("smoke", &given, &[Prefetch::Try, Prefetch::Off]).unwrap();
+        let seen: Vec<_> = arms
+            .iter()
+            .map(|arm| {
+                let settings = arm.profile.effective_settings("standby");
+                let value = |name: &str| settings.get(name).unwrap().clone();
+                (arm.name.as_str(), value("full_page_writes"), value("recovery_prefetch"))
+            })
+            .collect();
+        let expected = [
+            ("on-try", "on", "try"),
+            ("on-off", "on", "off"),
+            ("off-try", "off", "try"),
+            ("off-off", "off", "off"),
+        ];
+        assert_eq!(seen, expected.map(|(name, images, prefetch)| (name, images.into(), prefetch.into())));
+        assert!(arms.iter().all(|arm| arm.profile.workload.scale == 2));
+    }
+
+    #[test]
+    fn given_arms_replace_the_profiles_own_and_win_over_what_is_set() {
+        let own = arms("full-page-writes", &[], &[]).unwrap();
+        assert_eq!(own.len(), 4);
+        let given = arms("full-page-writes", &["x:workload.scale=3"], &[]).unwrap();
+        assert_eq!((given.len(), given[0].name.as_str(), given[0].profile.workload.scale), (1, "x", 3));
+    }
+
+    #[test]
+    fn an_arm_that_says_how_to_prefetch_is_not_run_for_other_ways() {
+        let error = arms("full-page-writes", &[], &[Prefetch::Try]).unwrap_err().to_string();
+        assert!(error.ends_with("sets recovery_prefetch itself"), "{error}");
+    }
+
+    #[test]
+    fn a_mistake_in_an_arm_is_told_with_its_name() {
+        let error = arms("smoke", &["x:workload.scal=3"], &[]).unwrap_err().to_string();
+        assert!(error.starts_with("arm x: workload.scal=3: unknown key"), "{error}");
     }
 }

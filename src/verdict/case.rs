@@ -1,10 +1,11 @@
 //! The run as the verdict sees it: its moments, its faulted standby, its hang.
 
+use crate::profile::Course;
 use crate::store::{Event, EventKind, Metric, Row, RunInfo, Timeline};
 
 use super::gaps::{self, Gap};
 use super::hang::Hang;
-use super::window::Window;
+use super::window::{Counter, Start, Window};
 
 /// How old a value may be that stands for the moment of the fault, seconds.
 const RECENT_S: f64 = 5.0;
@@ -102,6 +103,36 @@ impl<'a> Case<'a> {
         self.first(EventKind::Fault)
     }
 
+    /// From a fault that lasts to when what it broke was put right (or to the end of the run): the time in which the
+    /// faulted standby was down or cut off.
+    pub fn away(&self) -> Option<Window> {
+        if self.run.profile.fault.kind.course() == Course::Moment {
+            return None;
+        }
+        let from_s = self.fault()?.t_s;
+        let ended = self.first(EventKind::FaultEnded).map(|event| event.t_s);
+        Some(Window { from_s, to_s: ended.or_else(|| self.end_s())? })
+    }
+
+    /// The time in which the fault kept the faulted standby's server down.
+    pub fn restart(&self) -> Option<Window> {
+        self.away().filter(|_| self.run.profile.fault.kind.course() == Course::Down)
+    }
+
+    /// A counter of a node, over the restart that the fault itself was.
+    pub fn counter(&self, node: &str, metric: &Metric) -> Counter {
+        let counter = Counter::of(self.timeline, node, metric);
+        let start = match metric {
+            // In shared memory, and in a cgroup that is made anew with the container.
+            Metric::RecoveryPrefetch(_) | Metric::CpuSecondsTotal => Start::AtZero,
+            _ => Start::WhereItFell,
+        };
+        match self.restart().filter(|_| node == self.faulted()) {
+            Some(restart) => counter.across(restart, start),
+            None => counter,
+        }
+    }
+
     /// Rows that lie after this moment, at least in part.
     pub fn rows_after(&self, t_s: f64) -> impl Iterator<Item = &'a Row> {
         self.timeline.rows.iter().filter(move |row| row.t_s > t_s)
@@ -155,8 +186,18 @@ impl<'a> Case<'a> {
 
     /// Does the faulted standby stream in this row, where that is known.
     pub fn streaming(&self, row: &Row) -> Option<bool> {
-        let streaming = row.number(self.faulted(), &Metric::WalreceiverStreaming)?;
-        Some(streaming > 0.0)
+        // A walreceiver that is cut off takes itself to be streaming until it times out.
+        if self.away().is_some_and(|away| row.t_s > away.from_s && row.t_s <= away.to_s) {
+            return Some(false);
+        }
+        if let Some(streaming) = row.number(self.faulted(), &Metric::WalreceiverStreaming) {
+            return Some(streaming > 0.0);
+        }
+        // A standby that starts answers nobody until it is consistent: the primary knows whether it is connected.
+        let primary_answers = row.number(self.run.primary(), &Metric::WalLsn).is_some();
+        let restarted = self.restart().is_some_and(|restart| row.t_s > restart.to_s);
+        (restarted && primary_answers && row.text(self.faulted(), &Metric::SyncState).is_none())
+            .then_some(false)
     }
 
     /// WAL not replayed, by the row at the fault or the last before it. The two LSNs it comes from are asked for one

@@ -7,7 +7,7 @@ use crate::store::{EventKind, Metric, NodeInfo, NodeSummary, Role};
 use super::Finding;
 use super::case::Case;
 use super::rounded;
-use super::window::{Counter, Edges, Lost, Window};
+use super::window::{Edges, Lost, Window};
 
 /// How long the update took and how much WAL it wrote.
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ fn node_summary(case: &Case, node: &NodeInfo, unknown: &mut Vec<String>) -> Node
     let window = update_window(case, node);
     let mut lost = None;
     let mut grown = |metric: Metric| {
-        let counter = Counter::of(case.timeline, &node.name, &metric);
+        let counter = case.counter(&node.name, &metric);
         let growth = counter.growth(window?, Edges::Around);
         // A source that does not exist on this machine, other than the disk's reads, is no surprise to tell of.
         if let Err(error) = growth
@@ -132,15 +132,14 @@ impl Prefetching {
             to_s: case.long_hang().map_or(case.experiment().to_s, |hang| hang.window().to_s),
             ..case.experiment()
         };
-        let grown = |metric: &Metric| {
-            Counter::of(case.timeline, case.faulted(), metric).growth(window, Edges::Around)
-        };
+        let grown = |metric: &Metric| case.counter(case.faulted(), metric).growth(window, Edges::Around);
         let blocks = grown(&Metric::prefetched());
         Self {
             blocks: blocks.ok().map(|growth| growth.whole()),
             share: share(case, window),
             // The startup process tells of its reads only now and then: the last it told is taken.
-            startup_reads: Counter::of(case.timeline, case.faulted(), &Metric::StartupReadsTotal)
+            startup_reads: case
+                .counter(case.faulted(), &Metric::StartupReadsTotal)
                 .growth(case.experiment(), Edges::Around)
                 .ok()
                 .map(|growth| growth.whole()),
@@ -178,8 +177,7 @@ fn share(case: &Case, window: Window) -> Option<f64> {
     let mut prefetched = None;
     for name in columns {
         let metric = Metric::RecoveryPrefetch(name.to_owned());
-        let counter = Counter::of(case.timeline, case.faulted(), &metric);
-        let growth = counter.growth(window, Edges::Around).ok()?;
+        let growth = case.counter(case.faulted(), &metric).growth(window, Edges::Around).ok()?;
         all += growth.amount;
         if metric == Metric::prefetched() {
             prefetched = Some(growth.amount);

@@ -6,7 +6,7 @@ use crate::store::Metric;
 use super::Finding;
 use super::case::Case;
 use super::gaps::{self, Ending, Gap};
-use super::window::{Counter, Edges, Lost, Window};
+use super::window::{Edges, Lost, Window};
 
 /// The longest stretch after the fault without a commit.
 ///
@@ -56,16 +56,18 @@ impl HangReads {
         let Some(hang) = case.hang() else {
             return Self::default();
         };
-        let counter = |metric| Counter::of(case.timeline, case.faulted(), metric);
+        let counter = |metric| case.counter(case.faulted(), metric);
         let reads = counter(&Metric::ReadsTotal);
-        let growth = match reads.growth(hang.window(), Edges::Inside) {
+        // A server that is down reads nothing: its reads are those from its start on.
+        let started_s = case.restart().map_or(f64::NEG_INFINITY, |restart| restart.to_s);
+        let window = Window { from_s: hang.window().from_s.max(started_s), ..hang.window() };
+        let growth = match reads.growth(window, Edges::Inside) {
             Ok(growth) => growth,
             Err(lost) => {
                 return Self { lost: Some(lost), ..Self::default() };
             }
         };
         // The rates of the rows are over the time between the answers; `t_s` is that of the questions.
-        let window = hang.window();
         let inside = |(t_s, _): &(f64, f64)| *t_s > window.from_s + 0.5 && *t_s <= window.to_s;
         let told = case.timeline.series(case.faulted(), &Metric::ReadIops).filter(inside);
         let mut rates: Vec<f64> = told.map(|(_, rate)| rate).collect();
@@ -73,7 +75,7 @@ impl HangReads {
             rates = reads.rates(window);
         }
         rates.sort_by(f64::total_cmp);
-        let bytes = counter(&Metric::ReadBytesTotal).growth(hang.window(), Edges::Inside);
+        let bytes = counter(&Metric::ReadBytesTotal).growth(window, Edges::Inside);
         Self {
             mean: Some(growth.amount / growth.seconds),
             median: median(&rates),

@@ -5,7 +5,7 @@ use crate::store::{EventKind, Metric, Row};
 
 use super::Finding::{self, Disqualifies, Limits};
 use super::case::{self, Case};
-use super::window::{Counter, Window};
+use super::window::Window;
 
 /// How many rows in a row may lack the load's report.
 const SILENT_ROWS: usize = 5;
@@ -80,7 +80,7 @@ fn deadlines_before_the_fault(case: &Case) -> impl Iterator<Item = Finding> {
 
 fn cap_exceeded(case: &Case) -> Option<Finding> {
     let cap = case.read_iops_cap()? as f64;
-    let reads = Counter::of(case.timeline, case.faulted(), &Metric::ReadsTotal);
+    let reads = case.counter(case.faulted(), &Metric::ReadsTotal);
     let fastest = reads.fastest(case.experiment(), CAP_WINDOW_S)?;
     (fastest > CAP_SLACK * cap).then(|| {
         Disqualifies(format!(
@@ -141,8 +141,7 @@ fn rows_missing(case: &Case) -> Option<Finding> {
     })
 }
 
-/// Counters of a server that fall mean that it was started anew, or its statistics reset. No fault the lab knows does
-/// that.
+/// Counters of a server that fall mean that it was started anew, or its statistics reset, other than by the fault.
 fn restarted(case: &Case) -> impl Iterator<Item = Finding> {
     case.run.standbys().filter_map(|node| {
         let (t_s, metric) = [
@@ -154,7 +153,7 @@ fn restarted(case: &Case) -> impl Iterator<Item = Finding> {
         ]
         .into_iter()
         .filter_map(|metric| {
-            let counter = Counter::of(case.timeline, &node.name, &metric);
+            let counter = case.counter(&node.name, &metric);
             Some((counter.fall(case.experiment())?, metric))
         })
         .min_by(|one, other| one.0.total_cmp(&other.0))?;

@@ -22,6 +22,15 @@ pub(super) enum Edges {
     Around,
 }
 
+/// Where a counter is when its server has been started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// At zero, always.
+    AtZero,
+    /// Where it was, unless it is seen to have fallen: some are kept over an orderly shutdown.
+    WhereItFell,
+}
+
 /// What a counter gained between two rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Growth {
@@ -60,6 +69,31 @@ pub(super) struct Counter {
 impl Counter {
     pub fn of(timeline: &Timeline, node: &str, metric: &Metric) -> Self {
         Self { points: timeline.series(node, metric).collect() }
+    }
+
+    /// The counter as it would stand had it not started anew in the window, in which its server was started again.
+    ///
+    /// What was counted between the last reading before and the server's end is lost.
+    pub fn across(mut self, restart: Window, start: Start) -> Self {
+        let fell = self
+            .steps()
+            .find(|(before, after)| {
+                before.0 <= restart.to_s && after.0 > restart.from_s && after.1 < before.1
+            })
+            .map(|(_, after)| after.0);
+        let anew_s = match start {
+            Start::WhereItFell => fell,
+            // Higher than before at its first reading, it has started anew all the same.
+            Start::AtZero => {
+                fell.or_else(|| self.points.iter().map(|(t_s, _)| *t_s).find(|t_s| *t_s > restart.to_s))
+            }
+        };
+        let Some(anew_s) = anew_s else { return self };
+        let before = self.points.iter().rfind(|(t_s, _)| *t_s < anew_s).map_or(0.0, |(_, value)| *value);
+        for (_, value) in self.points.iter_mut().filter(|(t_s, _)| *t_s >= anew_s) {
+            *value += before;
+        }
+        self
     }
 
     /// What the counter gained in the window.
@@ -206,5 +240,27 @@ mod tests {
         assert_eq!(counter.fastest(window(0.0, 5.0), 2.0), Some(500.0));
         assert_eq!(counter.fastest(window(1.0, 5.0), 2.0), Some(100.0));
         assert_eq!(counter.fastest(window(0.0, 5.0), 6.0), None);
+    }
+
+    #[test]
+    fn a_counter_goes_on_across_a_restart_that_it_is_known_to_have_had() {
+        let restart = window(2.0, 5.0);
+        let points = |counter: Counter| counter.points;
+        let fell = || counter(&[(1.0, 10.0), (2.5, 20.0), (6.0, 5.0), (7.0, 9.0)]);
+        let joined = [(1.0, 10.0), (2.5, 20.0), (6.0, 25.0), (7.0, 29.0)];
+        assert_eq!(points(fell().across(restart, Start::AtZero)), joined);
+        assert_eq!(points(fell().across(restart, Start::WhereItFell)), joined);
+        // Past its old value before it was read again.
+        let grown = || counter(&[(1.0, 10.0), (6.0, 50.0)]);
+        assert_eq!(points(grown().across(restart, Start::AtZero)), [(1.0, 10.0), (6.0, 60.0)]);
+        assert_eq!(points(grown().across(restart, Start::WhereItFell)), [(1.0, 10.0), (6.0, 50.0)]);
+        assert_eq!(points(counter(&[]).across(restart, Start::AtZero)), []);
+    }
+
+    #[test]
+    fn a_fall_outside_the_restart_stays_one() {
+        let twice = counter(&[(1.0, 10.0), (6.0, 5.0), (7.0, 6.0), (8.0, 1.0)]);
+        let joined = twice.across(window(2.0, 5.0), Start::AtZero);
+        assert_eq!(joined.fall(window(0.0, 9.0)), Some(8.0));
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{overrides, quick, two_standbys};
-use crate::profile::{Builtin, Bytes, Profile, SyncMethod};
+use crate::profile::{Builtin, Bytes, Iops, Profile, SyncMethod};
 
 /// The quick profile with `lines` in place of its `[postgres.primary]` settings.
 fn with_primary_settings(lines: &str, changes: &[&str]) -> Profile {
@@ -101,8 +101,8 @@ fn an_override_of_the_standbys_reaches_all_or_the_one_it_names() {
         let standby = &profile.standby[index];
         (standby.machine.read_iops, standby.settings.get("work_mem").unwrap().as_str())
     };
-    assert_eq!([of(0), of(1)], [(1000, "1MB"), (2000, "2MB")]);
-    assert_eq!(profile.primary.read_iops, 200);
+    assert_eq!([of(0), of(1)], [(Iops::Capped(1000), "1MB"), (Iops::Capped(2000), "2MB")]);
+    assert_eq!(profile.primary.read_iops, Iops::Capped(200));
 }
 
 #[test]

@@ -89,7 +89,10 @@ fn the_default_profile_is_the_reference_to_the_number() {
     assert_eq!(outage.standby.len(), 1);
     assert_eq!(outage.standby[0].machine, outage.primary);
     let Machine { cpus, memory, read_iops, write_iops, .. } = outage.primary;
-    assert_eq!((cpus, memory, read_iops, write_iops), (2.0, Bytes(8 << 30), 500, 500));
+    assert_eq!(
+        (cpus, memory, read_iops, write_iops),
+        (2.0, Bytes(8 << 30), Iops::Capped(500), Iops::Capped(500))
+    );
     assert_eq!(outage.synchronous_standby_names(), "FIRST 1 (\"standby\")");
     assert!(outage.postgres.data_checksums);
 }
@@ -98,7 +101,9 @@ fn the_default_profile_is_the_reference_to_the_number() {
 fn a_name_that_is_neither_built_in_nor_a_path_lists_the_built_in_ones() {
     let said = Profile::load("qick", &[]).unwrap_err().to_string();
     assert!(
-        said.starts_with("no profile is named \"qick\": built in are outage, quick, smoke; a file is"),
+        said.starts_with(
+            "no profile is named \"qick\": built in are outage, quick, smoke, and what `stall-lab scenarios` "
+        ),
         "{said}"
     );
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ended_early;
+mod faults;
 mod figures;
 mod sound;
 mod stalls;
