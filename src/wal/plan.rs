@@ -109,7 +109,7 @@ impl<'a> Replayed<'a> {
 /// When replay came to this place. Where that was between two rows, replay is taken to have gone on as fast as between
 /// the two before.
 fn reached(timeline: &Timeline, standby: &str, end: u64) -> Option<f64> {
-    let (mut earlier, mut before): (Option<(f64, f64)>, Option<(f64, f64)>) = (None, None);
+    let (mut earlier, mut before) = (None::<(f64, f64)>, None);
     for point in timeline.series(standby, &Metric::ReplayLsn) {
         if point.1 < end as f64 {
             (earlier, before) = (before, Some(point));
