@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::cost::{Cost, Machine, PAGE};
 use super::measured::Measured;
 use crate::profile::Prefetch;
-use crate::store::{Event, RunInfo, Stretch, Summary, Timeline, WalAccount, WalModel, WalRange};
-use crate::wal::StandbySettings;
+use crate::store::{Event, Metric, RunInfo, Stretch, Summary, Timeline, WalAccount, WalModel, WalRange};
+use crate::wal::{Replayed, StandbySettings};
 
 /// By how much prediction and measurement may differ before it is said, as a share of the measurement.
 const AGREE: f64 = 0.1;
@@ -119,7 +119,9 @@ impl Explanation {
             Machine::of(&profiled.machine, account.model.shared_buffers_pages, summary.read_iops_cap)
         });
         if let Some(machine) = machine {
-            let update = summary.nodes.iter().find(|node| node.name == *standby).and_then(|node| node.reads);
+            let update = Replayed::update(run, timeline, events)
+                .and_then(|update| update.growth(&Metric::ReadsTotal))
+                .map(|reads| reads.round() as u64);
             explanation.backlog = Part::of(account, Stretch::Backlog, &machine, measured.reads);
             explanation.update = Part::of(account, Stretch::Update, &machine, update);
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::cost::PAGE;
 use crate::store::{Event, Metric, RunInfo, Timeline};
-use crate::wal::Moments;
+use crate::wal::Replayed;
 
 /// What the faulted standby did from the fault until it had replayed its backlog.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -40,9 +40,9 @@ impl Measured {
     /// Of a run; what it does not show is none.
     #[must_use]
     pub fn of(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Self {
-        let Some(moments) = Moments::of(run, timeline, events) else { return Self::default() };
-        let reads = moments.growth(&Metric::ReadsTotal);
-        let bytes = moments.growth(&Metric::ReadBytesTotal);
+        let Some(backlog) = Replayed::backlog(run, timeline, events) else { return Self::default() };
+        let reads = backlog.growth(&Metric::ReadsTotal);
+        let bytes = backlog.growth(&Metric::ReadBytesTotal);
         let standby = run.standbys().find(|node| node.name == run.profile.fault.node);
         let read_ahead = standby.and_then(|node| node.read_ahead_kb).map(|kb| u64::from(kb) << 10);
         let wal_reads = match (reads, bytes, read_ahead) {
@@ -52,16 +52,16 @@ impl Measured {
             _ => None,
         };
         Self {
-            replay_s: moments.replay_s(),
+            replay_s: backlog.seconds(),
             reads: reads.map(whole),
             wal_reads: wal_reads.map(whole),
-            prefetch: counters(&moments),
+            prefetch: counters(&backlog),
         }
     }
 }
 
-fn counters(moments: &Moments<'_>) -> Option<Counters> {
-    let grown = |name: &str| moments.growth(&Metric::RecoveryPrefetch(name.to_owned())).map(whole);
+fn counters(backlog: &Replayed<'_>) -> Option<Counters> {
+    let grown = |name: &str| backlog.growth(&Metric::RecoveryPrefetch(name.to_owned())).map(whole);
     Some(Counters {
         image: grown("skip_fpw")?,
         init: grown("skip_init")?,

@@ -40,7 +40,7 @@ pub struct WalModel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stretch {
-    /// What was written from the update's start until its statements had run.
+    /// What was written from the update's start until its commit was acknowledged.
     Update,
     /// What the standby had and had not replayed at the fault.
     Backlog,

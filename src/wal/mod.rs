@@ -19,6 +19,6 @@ mod survey;
 
 pub use block::{Fork, RelFile};
 pub use line::{BlockRef, Image, LineParser, Record};
-pub use plan::{LINUX_READ_AHEAD_KB, Moments, Ranges, StandbySettings};
+pub use plan::{LINUX_READ_AHEAD_KB, Ranges, Replayed, StandbySettings};
 pub use replay::{Event, Replay};
 pub use survey::{RelationNames, Survey};

@@ -30,13 +30,12 @@ impl Ranges {
     /// The update and the backlog of a run; none when it did not come as far as an update.
     #[must_use]
     pub fn of(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Option<Self> {
-        let lsn = |kind| events.iter().find(|event| event.kind == kind)?.lsn;
-        let update = (lsn(EventKind::UpdateStarted)?, lsn(EventKind::UpdateExecuted)?);
+        let update = Replayed::update(run, timeline, events)?.wal;
         let standby = &run.profile.fault.node;
         let (_, first) = timeline.series(standby, &Metric::ReplayLsn).next()?;
         let mut stretches = vec![(Stretch::Update, update.0, update.1)];
-        let backlog = Moments::of(run, timeline, events).and_then(|moments| moments.backlog());
-        stretches.extend(backlog.map(|(from, to)| (Stretch::Backlog, from, to)));
+        let backlog = Replayed::backlog(run, timeline, events);
+        stretches.extend(backlog.map(|backlog| (Stretch::Backlog, backlog.wal.0, backlog.wal.1)));
         let end = stretches.iter().map(|stretch| stretch.2).max();
         Some(Self { start: Some((first as u64).min(update.0)), end, stretches })
     }
@@ -47,83 +46,98 @@ impl Ranges {
     }
 }
 
-/// When the standby's replay was where, after the fault.
+/// When the faulted standby had replayed a stretch of WAL, and what its counters did meanwhile.
 #[derive(Debug)]
-pub struct Moments<'a> {
+pub struct Replayed<'a> {
     timeline: &'a Timeline,
     standby: &'a str,
-    fault_s: f64,
+    /// What was replayed, from and to, bytes from 0/0.
+    pub wal: (u64, u64),
+    /// When it began, on the run's clock, seconds.
+    pub from_s: f64,
+    /// When it was done; none when the run did not see that.
+    pub to_s: Option<f64>,
 }
 
-impl<'a> Moments<'a> {
-    /// Of the faulted standby; none without a fault.
+impl<'a> Replayed<'a> {
+    /// The WAL of the update, from the update's start on.
     #[must_use]
-    pub fn of(run: &'a RunInfo, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
+    pub fn update(run: &'a RunInfo, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
+        let started = events.iter().find(|event| event.kind == EventKind::UpdateStarted)?;
+        // The end of WAL is that of what was written. When the statements had run, their last WAL was not yet; when
+        // the commit was acknowledged, it was.
+        let end = [EventKind::UpdateCommitted, EventKind::UpdateExecuted]
+            .into_iter()
+            .find_map(|kind| events.iter().find(|event| event.kind == kind)?.lsn)?;
+        Some(Self::new(run, timeline, started.t_s, (started.lsn?, end)))
+    }
+
+    /// What the standby had and had not replayed at the fault, from the fault on. Between two rows replay is taken to
+    /// go on evenly.
+    #[must_use]
+    pub fn backlog(run: &'a RunInfo, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
         let fault_s = events.iter().find(|event| event.kind == EventKind::Fault)?.t_s;
-        Some(Self { timeline, standby: &run.profile.fault.node, fault_s })
-    }
-
-    /// What the standby had and had not replayed at the fault: from and to, bytes from 0/0. Between two rows replay
-    /// is taken to go on evenly.
-    #[must_use]
-    pub fn backlog(&self) -> Option<(u64, u64)> {
-        let replayed = self.at(&Metric::ReplayLsn, self.fault_s)?;
-        let mut received = self.timeline.series(self.standby, &Metric::ReceiveLsn);
-        let (_, received) = received.find(|(t_s, _)| *t_s >= self.fault_s)?;
+        let standby = &run.profile.fault.node;
+        let replayed = at(timeline, standby, &Metric::ReplayLsn, fault_s)?;
+        let mut received = timeline.series(standby, &Metric::ReceiveLsn);
+        let (_, received) = received.find(|(t_s, _)| *t_s >= fault_s)?;
         // Casts of floats saturate; LSNs are exact in them up to 8 PB.
-        Some((replayed as u64, (received as u64).max(replayed as u64)))
+        let wal = (replayed as u64, (received as u64).max(replayed as u64));
+        Some(Self::new(run, timeline, fault_s, wal))
     }
 
-    /// From the fault until all of the backlog was replayed: when it was, on the run's clock, seconds. Replay that
-    /// ends between two rows is taken to have gone on as fast as between the two before.
+    fn new(run: &'a RunInfo, timeline: &'a Timeline, from_s: f64, wal: (u64, u64)) -> Self {
+        let standby = &run.profile.fault.node;
+        let to_s = if wal.0 == wal.1 { Some(from_s) } else { reached(timeline, standby, wal.1) };
+        Self { timeline, standby, wal, from_s, to_s: to_s.map(|to_s| to_s.max(from_s)) }
+    }
+
+    /// Seconds it took.
     #[must_use]
-    pub fn replayed_at(&self) -> Option<f64> {
-        let (from, end) = self.backlog()?;
-        if end == from {
-            return Some(self.fault_s);
-        }
-        let points: Vec<(f64, f64)> = self.timeline.series(self.standby, &Metric::ReplayLsn).collect();
-        let reached = points.iter().position(|(_, lsn)| *lsn >= end as f64)?;
-        let at = points.get(reached)?.0;
-        let (Some(before), Some(earlier)) =
-            (points.get(reached.wrapping_sub(1)), points.get(reached.wrapping_sub(2)))
-        else {
-            return Some(at.max(self.fault_s));
-        };
-        let rate = (before.1 - earlier.1) / (before.0 - earlier.0);
-        let expected = before.0 + (end as f64 - before.1) / rate;
-        let between = if rate > 0.0 { expected.min(at) } else { at };
-        Some(between.max(self.fault_s))
+    pub fn seconds(&self) -> Option<f64> {
+        Some(self.to_s? - self.from_s)
     }
 
-    /// Seconds it took to replay the backlog.
-    #[must_use]
-    pub fn replay_s(&self) -> Option<f64> {
-        Some(self.replayed_at()? - self.fault_s)
-    }
-
-    /// How much a counter of the standby grew while it replayed the backlog.
+    /// How much a counter of the standby grew meanwhile.
     #[must_use]
     pub fn growth(&self, metric: &Metric) -> Option<f64> {
-        let (before, after) = (self.at(metric, self.fault_s)?, self.at(metric, self.replayed_at()?)?);
-        Some(after - before).filter(|growth| *growth >= 0.0)
+        let value = |t_s| at(self.timeline, self.standby, metric, t_s);
+        Some(value(self.to_s?)? - value(self.from_s)?).filter(|growth| *growth >= 0.0)
     }
+}
 
-    /// The value of a column at a moment, between the rows around it.
-    fn at(&self, metric: &Metric, t_s: f64) -> Option<f64> {
-        let mut before = None;
-        for point in self.timeline.series(self.standby, metric) {
-            match before {
-                _ if point.0 < t_s => before = Some(point),
-                None => return (point.0 == t_s).then_some(point.1),
-                Some((earlier_s, earlier)) => {
-                    let share = (t_s - earlier_s) / (point.0 - earlier_s);
-                    return Some(earlier + (point.1 - earlier) * share);
-                }
+/// When replay came to this place. Where that was between two rows, replay is taken to have gone on as fast as between
+/// the two before.
+fn reached(timeline: &Timeline, standby: &str, end: u64) -> Option<f64> {
+    let (mut earlier, mut before) = (None::<(f64, f64)>, None);
+    for point in timeline.series(standby, &Metric::ReplayLsn) {
+        if point.1 < end as f64 {
+            (earlier, before) = (before, Some(point));
+            continue;
+        }
+        let expected = earlier.zip(before).and_then(|(earlier, before)| {
+            let rate = (before.1 - earlier.1) / (before.0 - earlier.0);
+            (rate > 0.0).then(|| before.0 + (end as f64 - before.1) / rate)
+        });
+        return Some(expected.map_or(point.0, |expected| expected.min(point.0)));
+    }
+    None
+}
+
+/// The value of a column at a moment, between the rows around it.
+fn at(timeline: &Timeline, standby: &str, metric: &Metric, t_s: f64) -> Option<f64> {
+    let mut before = None;
+    for point in timeline.series(standby, metric) {
+        match before {
+            _ if point.0 < t_s => before = Some(point),
+            None => return (point.0 == t_s).then_some(point.1),
+            Some((earlier_s, earlier)) => {
+                let share = (t_s - earlier_s) / (point.0 - earlier_s);
+                return Some(earlier + (point.1 - earlier) * share);
             }
         }
-        None
     }
+    None
 }
 
 /// The settings of a standby that decide what replay reads.
@@ -178,3 +192,7 @@ impl StandbySettings {
 fn bytes(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| text.parse::<Bytes>().ok().map(|size| size.0))
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;
