@@ -66,6 +66,35 @@ fn the_profiles_are_listed_and_each_can_be_saved_and_used() {
 }
 
 #[test]
+fn the_scenarios_are_listed_with_their_arms_and_each_has_a_plan() {
+    let dir = empty();
+    let listed = stall_lab(dir.path()).arg("scenarios").assert().success();
+    let text = String::from_utf8(listed.get_output().stdout.clone()).unwrap();
+    let mut lines = text.lines().peekable();
+    let mut count = 0;
+    while let Some(name) =
+        lines.next().and_then(|line| line.split(' ').next()).filter(|name| !name.is_empty())
+    {
+        let arms = lines.next().and_then(|line| line.trim_start().strip_prefix("arms: ")).unwrap();
+        let plan = stall_lab(dir.path()).args(["repro", "--dry-run", "--profile", name]).assert().success();
+        plan.stdout(contains(format!("For each arm ({arms})")));
+        count += 1;
+    }
+    assert!(count >= 9, "{text}");
+}
+
+#[test]
+fn arms_of_the_command_line_are_each_run_for_every_way_of_prefetching() {
+    let arms = ["--arm", "fpw:postgres.common.full_page_writes=on", "--arm", "small:workload.scale=2"];
+    stall_lab(empty().path())
+        .args(["repro", "--profile", "smoke", "--prefetch", "try,off", "--dry-run"])
+        .args(arms)
+        .assert()
+        .success()
+        .stdout(contains("For each arm (fpw-try, fpw-off, small-try, small-off)"));
+}
+
+#[test]
 fn a_dry_run_touches_nothing_and_needs_no_engine() {
     let dir = empty();
     stall_lab(dir.path())
@@ -99,6 +128,10 @@ fn what_the_user_got_wrong_is_exit_code_2_and_one_clear_message() {
         (&["repro", "--profile", "smoke", "--set", "standby.read_iops=-5"], "--set standby.read_iops=-5"),
         (&["repro", "--profile", "smoke", "--set", "standby.reed_iops=5"], "read_iops"),
         (&["repro", "--set", "scale"], "scale"),
+        (&["repro", "--arm", "no-colon"], "NAME:KEY=VALUE"),
+        (&["repro", "--arm", "x:workload.scal=1"], "arm x: workload.scal=1"),
+        (&["repro", "--arm", "x:workload.scale=1", "--arm", "x:workload.scale=2"], "x is there twice"),
+        (&["repro", "--profile", "full-page-writes", "--prefetch", "try"], "sets recovery_prefetch itself"),
         (&["repro", "--prefetch", "maybe"], "maybe"),
         (&["repro", "--prefetch", "try,try"], "try is there twice"),
         (&["repro", "--prefetch", "try", "--expect", "off=stall"], "there is no arm off"),

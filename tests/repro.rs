@@ -16,7 +16,7 @@ use stall_lab::disk::DiskHelper;
 use stall_lab::docker::labels::{self, Kind, Selector};
 use stall_lab::docker::{Access, ContainerSpec, Engine, Mount};
 use stall_lab::image::{self, ImageRequest, ServerImage};
-use stall_lab::store::{RunFolder, Verdict};
+use stall_lab::store::{Metric, RunFolder, Verdict};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// Measurements do not share the machine with each other.
@@ -160,6 +160,26 @@ async fn prefetching_hangs_at_the_cap_and_its_absence_does_not_and_nothing_is_le
         let proof = folder.run().unwrap().nodes.into_iter().map(|node| node.cap_proof.unwrap().read_iops);
         assert!(proof.into_iter().all(|read_iops| (209.0..=231.0).contains(&read_iops)));
     }
+    docker.assert_nothing_is_left_of(&run_ids(results.path())).await;
+}
+
+#[tokio::test]
+async fn a_restarted_standby_is_found_again_and_replays_before_it_streams() {
+    let Some(docker) = Docker::new().await else { return };
+    let results = tempfile::tempdir().unwrap();
+    let fault = ["--prefetch", "try", "--set", "fault.kind=restart-standby", "--set", "fault.lasts=2s"];
+    let output = lab(results.path()).args(fault).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let folder = arm(results.path(), "try");
+    let summary = folder.summary().unwrap();
+    assert_eq!(summary.verdict, Verdict::Stalled, "{:?}", summary.reasons);
+    // The disk and the server answer again, from a container whose published port may be another one.
+    let timeline = folder.timeline().unwrap();
+    let last = timeline.rows.last().unwrap();
+    for metric in [Metric::ReadsTotal, Metric::ReplayLsn, Metric::CpuSecondsTotal] {
+        assert!(last.number("standby", &metric).is_some(), "{metric:?}");
+    }
+    assert!(summary.prefetched_blocks.unwrap() > 3_000, "{summary:?}");
     docker.assert_nothing_is_left_of(&run_ids(results.path())).await;
 }
 

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::fake::{FakeLab, Mishap, Script};
+use crate::fake::{FakeLab, Mishap, Script, WaitsFor};
 use crate::profile::FaultKind;
 use crate::store::{Event, EventKind, Metric, Row, Timeline};
 
@@ -260,11 +260,18 @@ async fn a_fault_that_cannot_be_put_right_is_an_error_and_the_last_word_of_the_e
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_standby_goes_on_streaming_while_the_first_replays() {
-    let names = ["standby", "healthy"].map(str::to_owned);
-    let script = Script { standbys: names.into(), ..Script::stalling() };
-    let told = tell(script, &profile(), None).await;
-    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
-    let streams = |row: &Row| row.number("healthy", &Metric::WalreceiverStreaming) == Some(1.0);
-    assert!(told.timeline.rows.iter().all(streams));
+async fn with_any_1_a_second_standby_keeps_commits_flowing_while_the_first_replays() {
+    for (waits_for, expected) in [(WaitsFor::Any, 0..=0), (WaitsFor::First, 38..=44)] {
+        let names = ["standby", "healthy"].map(str::to_owned);
+        let script = Script { standbys: names.into(), waits_for, ..Script::stalling() };
+        let told = tell(script, &profile(), None).await;
+        assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+        let hang = told.seconds_without_a_commit(Phase::Recovery);
+        assert!(expected.contains(&hang), "{hang} with {waits_for:?}");
+        // The run waits for the faulted one all the same.
+        let replay = told.at(EventKind::StreamingAgain).unwrap() - told.at(EventKind::Fault).unwrap();
+        assert!((38.0..=44.0).contains(&replay), "{replay}");
+        let streams = |row: &Row| row.number("healthy", &Metric::WalreceiverStreaming) == Some(1.0);
+        assert!(told.timeline.rows.iter().all(streams));
+    }
 }

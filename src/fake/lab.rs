@@ -29,8 +29,10 @@ pub(crate) struct Script {
     pub read_iops: f64,
     /// After how long without a word from the primary a walreceiver ends.
     pub receiver_timeout: Duration,
-    /// Names of the standbys; the first is the synchronous one.
+    /// Names of the standbys.
     pub standbys: Vec<String>,
+    /// Which of them a commit waits for.
+    pub waits_for: WaitsFor,
     /// What goes wrong.
     pub mishap: Option<Mishap>,
 }
@@ -80,6 +82,15 @@ impl Standby {
     }
 }
 
+/// Which standbys a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// The first one.
+    First,
+    /// Any one, as with `ANY 1`.
+    Any,
+}
+
 /// What can go wrong in a fake lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mishap {
@@ -111,6 +122,7 @@ impl Script {
             read_iops: 2.0,
             receiver_timeout: Duration::from_secs(5),
             standbys: vec!["standby".to_owned()],
+            waits_for: WaitsFor::First,
             mishap: None,
         }
     }
@@ -234,8 +246,14 @@ impl FakeLab {
         ]
     }
 
-    fn synchronous(&self) -> bool {
-        self.state().standbys.first().is_some_and(|standby| standby.receiver && standby.link == Link::Up)
+    /// Does a commit get its acknowledgement.
+    fn acknowledged(&self) -> bool {
+        let counted = match self.script.waits_for {
+            WaitsFor::First => 1,
+            WaitsFor::Any => self.script.standbys.len(),
+        };
+        let state = self.state();
+        state.standbys.iter().take(counted).any(|standby| standby.receiver && standby.link == Link::Up)
     }
 
     /// Writes a progress line a second until the load is stopped, as pgbench does.
@@ -250,7 +268,7 @@ impl FakeLab {
             if matches!(self.script.mishap, Some(Mishap::LoadDies(after)) if since.elapsed() >= after) {
                 return self.feed.ended("exit code 1");
             }
-            let tps = if self.synchronous() { 5.0 } else { 0.0 };
+            let tps = if self.acknowledged() { 5.0 } else { 0.0 };
             self.feed
                 .line(&format!("progress: {second}.0 s, {tps:.1} tps, lat 2.000 ms stddev 0.1, 0 failed"));
         }

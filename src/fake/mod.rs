@@ -3,5 +3,5 @@
 mod lab;
 mod site;
 
-pub(crate) use lab::{FakeLab, Mishap, Script};
+pub(crate) use lab::{FakeLab, Mishap, Script, WaitsFor};
 pub(crate) use site::FakeSite;

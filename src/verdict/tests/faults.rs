@@ -66,3 +66,12 @@ fn a_walreceiver_that_is_cut_off_does_not_stream_whatever_it_believes() {
     let summary = judged(&story);
     assert_eq!((summary.verdict, summary.reasons.as_slice()), (Verdict::Stalled, [].as_slice()));
 }
+
+#[test]
+fn commits_that_a_second_standby_keeps_flowing_are_no_stall_though_the_first_replays_as_long() {
+    let mut story = Story::stalled();
+    story.number("primary", &Metric::Tps, 1..=140, 5.0);
+    let summary = judged(&story);
+    assert_eq!((summary.verdict, summary.reasons.as_slice()), (Verdict::NoStall, [].as_slice()));
+    assert_eq!((summary.hang_s, summary.time_to_streaming_s), (Some(0.0), rounded(Some(121.3 - FAULT_S))));
+}
