@@ -163,11 +163,14 @@ pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
     Ok(Redrawn::Comparison(runs.len()))
 }
 
-/// The way from one folder to another beside it.
+/// The way from one folder to another beside it; to one elsewhere, the whole way.
 fn relative(to: &Path, from: &Path) -> PathBuf {
+    // As they really are: a folder may have been named by a way with `..` or a link in it.
+    let whole = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (to, from) = (whole(to), whole(from));
     match (to.parent(), to.file_name()) {
         (parent, Some(name)) if parent == from.parent() => Path::new("..").join(name),
-        _ => to.to_owned(),
+        _ => to,
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   stall-lab repro --prefetch try                              the reference outage: about an hour, 60 GB of disk
-  stall-lab repro --prefetch try,off --profile quick          both arms, about five minutes
+  stall-lab repro --prefetch try,off --profile quick          both arms, about four minutes
   stall-lab repro --profile full-page-writes                  a scenario with arms of its own (stall-lab scenarios)
   stall-lab repro --profile mine.toml --set standby.read_iops=1000
   stall-lab repro --profile quick --prefetch try,off \\
