@@ -32,7 +32,7 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
 
 fn title(run: &RunInfo) -> String {
     let major = run.server.version_num / 10_000;
-    format!("PostgreSQL {major}, profile {}, recovery_prefetch={}", run.profile_name, run.arm)
+    format!("PostgreSQL {major}, profile {}, {}", run.profile_name, run.arm_in_words())
 }
 
 fn uncapped(run: &RunInfo) -> String {
