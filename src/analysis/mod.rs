@@ -152,6 +152,10 @@ pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
 
 /// The way from one folder to another beside it.
 fn relative(to: &Path, from: &Path) -> PathBuf {
+    // Read back from a comparison's own list, it is that already.
+    if let Ok(listed) = to.strip_prefix(from) {
+        return listed.to_owned();
+    }
     match (to.parent(), to.file_name()) {
         (parent, Some(name)) if parent == from.parent() => Path::new("..").join(name),
         _ => to.to_owned(),
