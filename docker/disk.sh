@@ -19,7 +19,7 @@ attach() {
     upper=$(losetup --find --show --direct-io=on "$lower")
     # In sectors of 512 bytes.
     blockdev --setra $(($3 * 2)) "$upper"
-    direct=$(losetup --list --noheadings --output DIO "$upper")
+    direct=$(losetup --list --noheadings --output DIO "$lower")
     echo "disk $1 $lower $upper $(($(blockdev --getra "$upper") / 2)) ${direct##* }"
 }
 
@@ -30,8 +30,12 @@ devices_on() {
 
 detach() {
     for file in "$@"; do
-        for lower in $(devices_on "$file"); do
-            for upper in $(devices_on "$lower"); do
+        [ -e "$file" ] || continue
+        # In assignments, so that a losetup that fails is not taken for one that finds nothing.
+        lowers=$(devices_on "$file")
+        for lower in $lowers; do
+            uppers=$(devices_on "$lower")
+            for upper in $uppers; do
                 losetup --detach "$upper"
             done
             losetup --detach "$lower"
@@ -53,6 +57,8 @@ case $verb in
         ;;
     copy)
         cp --sparse=always --reflink=auto "$1" "$2"
+        # Or it would be written back while the experiment runs.
+        sync "$2"
         ;;
     attach)
         attach "$@"

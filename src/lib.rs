@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod disk;
 pub mod docker;
 pub mod experiment;
+pub mod explain;
 #[cfg(test)]
 mod fake;
 pub(crate) mod human;
@@ -20,3 +21,5 @@ pub mod report;
 pub mod repro;
 pub mod store;
 pub mod verdict;
+pub mod wal;
+pub mod waldump;

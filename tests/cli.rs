@@ -34,9 +34,19 @@ fn outage(dir: &Path) -> PathBuf {
 fn help_names_every_command_and_the_exit_codes() {
     let help = stall_lab(empty().path()).arg("--help").assert().success();
     let text = String::from_utf8(help.get_output().stdout.clone()).unwrap();
-    for word in
-        ["repro", "plot", "compare", "profiles", "image", "cache", "clean", "doctor", "Exit codes", "130"]
-    {
+    for word in [
+        "repro",
+        "explain",
+        "plot",
+        "compare",
+        "profiles",
+        "image",
+        "cache",
+        "clean",
+        "doctor",
+        "Exit codes",
+        "130",
+    ] {
         assert!(text.contains(word), "{word} is not in:\n{text}");
     }
 }
@@ -205,7 +215,7 @@ fn runs_are_compared_and_differences_that_spoil_it_are_said_loudly() {
 #[test]
 fn a_folder_that_is_none_of_a_run_is_named_with_what_is_wrong() {
     let dir = empty();
-    stall_lab(dir.path()).args(["plot", "."]).assert().code(1).stderr(contains("no folder of results"));
+    stall_lab(dir.path()).args(["plot", "."]).assert().code(2).stderr(contains("no folder of results"));
     let run = outage(dir.path());
     std::fs::write(run.join("timeline.csv"), "a,b\n1,2\n").unwrap();
     stall_lab(dir.path())
@@ -221,4 +231,42 @@ fn no_colour_reaches_a_pipe() {
         .args(["repro", "--profile", "nightly"])
         .assert()
         .stderr(contains("\u{1b}").not().and(predicate::str::starts_with("error:")));
+}
+
+#[test]
+fn explain_of_a_run_without_an_account_of_its_wal_says_so() {
+    let dir = empty();
+    let run = outage(dir.path());
+    stall_lab(dir.path())
+        .arg("explain")
+        .arg(&run)
+        .assert()
+        .success()
+        .stdout(contains("there is no wal.json"));
+    let json = stall_lab(dir.path()).args(["explain", "--json"]).arg(&run).assert().success();
+    let json: serde_json::Value = serde_json::from_slice(&json.get_output().stdout).unwrap();
+    for key in ["needless_prefetches", "useful_prefetches", "predicted_reads", "predicted_replay_s"] {
+        assert!(json.get(key).unwrap().is_null(), "{key}: {json}");
+    }
+    assert!(json["measured_replay_s"].is_number(), "{json}");
+    stall_lab(dir.path())
+        .args(["explain", "--predict", "outage"])
+        .arg(&run)
+        .assert()
+        .code(1)
+        .stderr(contains("no wal.json to predict from"));
+}
+
+#[test]
+fn explain_says_what_is_missing_or_does_not_go_together() {
+    let dir = empty();
+    for (args, message) in [
+        (&["explain"][..], "<RUN>"),
+        (&["explain", "--wal", "."], "--iops"),
+        (&["explain", "run", "--wal", ".", "--iops", "5"], "cannot be used with"),
+        (&["explain", "--wal", ".", "--iops", "0"], "0 is not in"),
+        (&["explain", "--wal", ".", "--iops", "500"], "has no WAL segments"),
+    ] {
+        stall_lab(dir.path()).args(args).assert().code(2).stderr(contains(message));
+    }
 }

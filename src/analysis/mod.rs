@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::explain::Explanation;
 use crate::plot::{self, PlotError, Recorded};
 use crate::report::{self, Arm};
 use crate::store::{Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
@@ -53,6 +54,17 @@ pub struct Analysed {
 }
 
 impl Analysed {
+    /// Why it is so, by the account of its WAL; none without one.
+    ///
+    /// # Errors
+    /// When `wal.json` is there and not the lab's.
+    pub fn explanation(&self) -> Result<Option<Explanation>, StoreError> {
+        let explain = |account| {
+            Explanation::of_run(&self.run, &self.timeline, &self.events, &self.summary, Some(&account))
+        };
+        Ok(self.folder.wal()?.map(explain))
+    }
+
     fn recorded(&self) -> Recorded<'_> {
         Recorded { run: &self.run, timeline: &self.timeline, events: &self.events, summary: &self.summary }
     }
@@ -68,7 +80,8 @@ pub fn analyse(folder: RunFolder) -> Result<Analysed, AnalysisError> {
     folder.save_summary(&summary)?;
     let analysed = Analysed { folder, run, timeline, events, summary };
     plot::timeline(&analysed.recorded(), &analysed.folder.plot_path())?;
-    let page = report::page(&analysed.run, &analysed.summary, &analysed.events);
+    let explanation = analysed.explanation()?;
+    let page = report::page(&analysed.run, &analysed.summary, &analysed.events, explanation.as_ref());
     write(&analysed.folder.page_path(), &page)?;
     Ok(analysed)
 }

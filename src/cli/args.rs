@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::image::ImageRequest;
-use crate::profile::{ArmSpec, Override, Prefetch};
+use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
@@ -33,6 +33,8 @@ Exit codes:
 pub(super) enum Command {
     /// Reproduce the stall: primary, IOPS-capped standby, update, fault, verdict and plot
     Repro(ReproArgs),
+    /// Say why replay took as long as it did, from a run's WAL or your own
+    Explain(ExplainArgs),
     /// Judge and draw again from the files of a run or a comparison; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
@@ -98,7 +100,7 @@ pub(super) struct ReproArgs {
 }
 
 /// Which PostgreSQL.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct ServerArgs {
     /// Major version (15 to 19) or an image; 18 if it can be had
     #[arg(long, value_name = "VERSION|IMAGE", conflicts_with = "pg_prefix")]
@@ -116,6 +118,49 @@ impl ServerArgs {
             None => self.postgres.unwrap_or_default(),
         }
     }
+}
+
+/// Say why replay took as long as it did.
+///
+/// Counts every block reference of the WAL as the standby's prefetcher sees it: which reads replay needs, and which are
+/// for pages that it overwrites. From a run's files; or from WAL of your own, which answers how long a standby would
+/// take to replay it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stall-lab explain results/quick/latest
+  stall-lab explain results/quick/latest --predict outage     what the hour-long run would show
+  stall-lab explain --wal /var/lib/postgresql/18/main/pg_wal --postgres 18 --iops 500")]
+pub(super) struct ExplainArgs {
+    /// Folder of a run
+    #[arg(value_name = "RUN", required_unless_present = "wal", conflicts_with = "wal")]
+    pub run: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Scale the run's figures to this profile: a built-in one's name, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "wal")]
+    pub predict: Option<String>,
+    #[command(flatten)]
+    pub wal: ExplainWalArgs,
+}
+
+/// WAL without a run.
+#[derive(Debug, Args)]
+pub(super) struct ExplainWalArgs {
+    /// A directory with WAL segments, on the Docker engine's host; it is only read
+    #[arg(long, value_name = "DIR", requires = "iops")]
+    pub wal: Option<PathBuf>,
+    /// With --wal: reads a second that the standby's disk allows
+    #[arg(long, value_name = "N", requires = "wal", value_parser = clap::value_parser!(u64).range(1..))]
+    pub iops: Option<u64>,
+    /// With --wal: the standby's shared_buffers, 128MB unless said
+    #[arg(long, value_name = "SIZE", requires = "wal")]
+    pub shared_buffers: Option<Bytes>,
+    /// With --wal: the standby's recovery_prefetch, try unless said
+    #[arg(long, value_name = "try|off|on", requires = "wal")]
+    pub prefetch: Option<Prefetch>,
+    #[command(flatten)]
+    pub server: ServerArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,11 @@
 //! `stall-lab cache`
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
 use super::Exit;
 use super::args::{CacheAction, CacheArgs};
 use super::exit::UsageError;
+use crate::cluster::Lease;
 use crate::disk::{CACHE_VOLUME, Cache, CachedDatabase, DiskHelper};
 use crate::docker::Engine;
 use crate::docker::labels::{CACHE, Selector};
@@ -21,11 +22,19 @@ pub(super) async fn run(args: CacheArgs) -> anyhow::Result<Exit> {
     let image = images
         .first()
         .context("the cache can only be looked into with a server image: `stall-lab image build`")?;
-    let helper = DiskHelper::new(engine.clone(), &image.image.reference, CACHE);
-    let databases = Cache::new(&engine, &helper, CACHE).list().await?;
+    // An id of its own, so that `clean` finds what is left when this is killed.
+    let run_id = format!("cache-{:08x}", rand::random::<u32>());
+    let _lease = Lease::take(&run_id)?;
+    let helper = DiskHelper::new(engine.clone(), &image.image.reference, &run_id);
+    let cache = Cache::new(&engine, &helper, &run_id);
+    let databases = cache.list().await?;
     match args.action.unwrap_or(CacheAction::List) {
         CacheAction::List => list(&databases),
         CacheAction::Remove { databases: names, all } => {
+            ensure!(
+                !all || !cache.is_loading().await?,
+                "a database is being loaded, or a load was killed: wait for it, or `stall-lab clean` first"
+            );
             for database in chosen(&databases, &names, all)? {
                 helper.remove_from_cache(&database.file).await?;
                 println!("removed {}", database.name());

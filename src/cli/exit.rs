@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::process::{ExitCode, Termination};
 
+use crate::analysis::AnalysisError;
 use crate::profile::ProfileError;
 use crate::repro::ArmsError;
 
@@ -48,8 +49,9 @@ pub(super) struct UsageError(pub String);
 
 /// The exit code of an error.
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
+    let no_results = matches!(error.downcast_ref(), Some(AnalysisError::NoResults { .. }));
     let is_usage = error.is::<ProfileError>() || error.is::<ArmsError>() || error.is::<UsageError>();
-    if is_usage { Exit::Usage } else { Exit::Failure }
+    if no_results || is_usage { Exit::Usage } else { Exit::Failure }
 }
 
 /// `error:`, in red where stderr is a terminal and NO_COLOR is not set.

@@ -1,8 +1,8 @@
 //! `stall-lab image`
 
-use super::Exit;
 use super::args::{ImageAction, ImageArgs, ServerArgs};
 use super::exit::UsageError;
+use super::{Exit, interrupt};
 use crate::docker::Engine;
 use crate::human;
 use crate::image::{self, ImageError, ImageProgress};
@@ -47,13 +47,16 @@ async fn references(engine: &Engine) -> anyhow::Result<Vec<String>> {
 async fn build(engine: &Engine, server: ServerArgs) -> anyhow::Result<Exit> {
     let progress = Progress::for_terminal();
     let request = server.request();
+    let stop = interrupt::stop_on_signal(&progress)?;
     let mut tell = |told| match told {
         ImageProgress::Step(step) => progress.step(&step),
         ImageProgress::Pull(pull) => progress.detail(&pull.status),
         ImageProgress::Output(line) => progress.detail(&line),
     };
-    let image = image::resolve(engine, &request, &mut tell).await;
+    // Dropped when the user stops it, which ends the tools it has started.
+    let image = stop.run_until_cancelled(image::resolve(engine, &request, &mut tell)).await;
     progress.finish();
+    let Some(image) = image else { return Ok(Exit::Interrupted) };
     let image = image?;
     println!("{}  PostgreSQL {} ({})", image.reference, image.version, image.source);
     if let Some(note) = image.note {

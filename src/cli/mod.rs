@@ -6,6 +6,7 @@ mod clean;
 mod compare;
 mod doctor;
 mod exit;
+mod explain;
 mod image;
 mod interrupt;
 mod plot;
@@ -50,6 +51,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
     runtime.block_on(async {
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
+            Command::Explain(args) => explain::run(args).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Profiles(args) => profiles::run(&args),

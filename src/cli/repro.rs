@@ -44,6 +44,11 @@ fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Reques
     if let Some((_, arm)) = twice {
         return Err(UsageError(format!("the arm {} is there twice", arm.name)).into());
     }
+    if args.keep && arms.len() > 1 {
+        let what =
+            "--keep: with more than one arm the nodes of one would disturb the next; keep one arm at a time";
+        return Err(UsageError(what.to_owned()).into());
+    }
     let known = |name: &str| arms.iter().any(|arm| arm.name == name);
     if let Some(unknown) =
         args.expect.iter().filter_map(|expected| expected.arm.as_deref()).find(|arm| !known(arm))

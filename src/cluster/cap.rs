@@ -10,8 +10,11 @@ use crate::store::CapProof;
 /// The probe's script.
 const SCRIPT: &str = include_str!("../../docker/cap-probe.sh");
 
-/// Seconds the probe measures for.
+/// Least seconds the probe measures for.
 const SECONDS: u64 = 2;
+
+/// Least reads it measures: of fewer, one more or less would be too great a share.
+const READS: u64 = 100;
 
 /// Readers side by side: enough that the disk below, not their waiting, would have to be what limits them.
 const READERS: u64 = 16;
@@ -96,10 +99,12 @@ fn in_words(limits: &Limits) -> String {
 
 /// Measures the reads a second that the node's disk really gives, and holds them against its cap.
 pub(super) async fn prove(engine: &Engine, node: &Node, cap: u64) -> Result<CapProof, CapError> {
-    let (seconds, readers) = (SECONDS.to_string(), READERS.to_string());
+    let seconds = SECONDS.max(READS.div_ceil(cap));
+    let deadline = DEADLINE + Duration::from_secs(seconds);
+    let (seconds, readers) = (seconds.to_string(), READERS.to_string());
     let base = format!("{PGDATA}/base");
     let args = ["sh", "-c", SCRIPT, "cap-probe.sh", node.disk.upper_name(), &base, &seconds, &readers];
-    let output = engine.exec(&node.container, &ExecSpec::new(args), None, DEADLINE).await?;
+    let output = engine.exec(&node.container, &ExecSpec::new(args), None, deadline).await?;
     let probe = |why: &str| CapError::Probe { node: node.name.clone(), why: why.trim().to_owned() };
     if output.exit_code != 0 {
         return Err(probe(&output.stderr));

@@ -21,8 +21,7 @@ pub(super) fn config_file() -> String {
     format!("{DIR}/postgresql.conf")
 }
 
-/// What the files of a node are made from.
-#[derive(Debug)]
+/// What the files of a node are made from; it holds the password, so it is shown nowhere.
 pub(super) struct Config<'a> {
     /// Name of the node.
     pub node: &'a str,
@@ -61,6 +60,8 @@ impl Config<'_> {
             // Writing to a String does not fail.
             let _ = writeln!(conf, "{name} = {}", quoted(value));
         };
+        // Enough for a standby; a profile may ask for more.
+        set("wal_level", "replica");
         for (name, value) in self.settings {
             set(name, value);
         }
@@ -70,7 +71,6 @@ impl Config<'_> {
             ("unix_socket_directories", SOCKET_DIR),
             ("hba_file", &format!("{DIR}/pg_hba.conf")),
             ("cluster_name", self.node),
-            ("wal_level", "replica"),
             ("hot_standby", "on"),
             // To the container's log, in words the lab can look for.
             ("log_destination", "stderr"),
@@ -119,7 +119,7 @@ mod tests {
     fn a_hostile_value_is_data() {
         let settings = Settings::from([("search_path".to_owned(), "'; $(reboot) \\'".to_owned())]);
         let conf = conf(Role::Primary, &settings);
-        assert_eq!(conf.lines().next(), Some(r"search_path = '''; $(reboot) \\'''"));
+        assert_eq!(conf.lines().nth(1), Some(r"search_path = '''; $(reboot) \\'''"));
     }
 
     #[test]

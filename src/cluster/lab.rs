@@ -77,7 +77,7 @@ impl Lab for Cluster {
     }
 
     async fn wal_lsn(&self) -> anyhow::Result<u64> {
-        let sql = "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8";
+        let sql = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::int8";
         let rows = self.control.query("the end of WAL", sql, &[]).await?;
         let lsn: i64 = rows.first().context("no answer")?.get(0);
         Ok(u64::try_from(lsn)?)

@@ -3,9 +3,13 @@
 //! A lab holds a lock on a file named after its run for as long as it lives. The kernel lets go of the lock when the
 //! process ends, however it ends: what carries the label of a run whose lock is free is a leftover.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+/// Where the files are: the same for every user, whatever directory for temporary files each has.
+const DIR: &str = "/tmp";
 
 /// The lock of a run that goes on.
 #[derive(Debug)]
@@ -21,12 +25,14 @@ impl Lease {
     /// # Errors
     /// When the file cannot be made or somebody else holds its lock.
     pub fn take(run_id: &str) -> io::Result<Self> {
-        Self::take_in(&std::env::temp_dir(), run_id)
+        Self::take_in(Path::new(DIR), run_id)
     }
 
     fn take_in(dir: &Path, run_id: &str) -> io::Result<Self> {
         let path = lock_path(dir, run_id);
         let file = File::create(&path)?;
+        // Whoever cleans may be another user.
+        file.set_permissions(Permissions::from_mode(0o644))?;
         file.try_lock()?;
         Ok(Self { path, _file: file })
     }
@@ -39,20 +45,23 @@ impl Drop for Lease {
     }
 }
 
-/// Does the lab of this run still live on this machine.
+/// Does the lab of this run still live on this machine. Where that cannot be told, it does.
 #[must_use]
 pub fn is_live(run_id: &str) -> bool {
-    is_live_in(&std::env::temp_dir(), run_id)
+    is_live_in(Path::new(DIR), run_id)
 }
 
 fn is_live_in(dir: &Path, run_id: &str) -> bool {
     let path = lock_path(dir, run_id);
-    let live = File::open(&path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)));
-    if !live {
-        // Left by a lab that was killed; that there is none is the usual case.
-        let _ = std::fs::remove_file(&path);
+    match File::open(&path) {
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Ok(file) if file.try_lock().is_err() => true,
+        Ok(_) => {
+            // Left by a lab that was killed.
+            let _ = std::fs::remove_file(&path);
+            false
+        }
     }
-    live
 }
 
 fn lock_path(dir: &Path, run_id: &str) -> PathBuf {

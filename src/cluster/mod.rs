@@ -12,8 +12,10 @@ mod node;
 mod raise;
 mod site;
 mod teardown;
+mod wal;
 
 pub use cap::CapError;
+pub use lease::Lease;
 pub use node::Node;
 pub use raise::{Cluster, Order, RaiseError};
 pub use site::DockerSite;

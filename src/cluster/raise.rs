@@ -71,7 +71,7 @@ pub enum RaiseError {
     #[error(transparent)]
     Cap(#[from] CapError),
     /// The run cannot be marked as one that goes on.
-    #[error("the lock file of the run cannot be made in the directory for temporary files")]
+    #[error("the lock file of the run cannot be made in /tmp")]
     Lease(#[source] std::io::Error),
     /// A server did not start.
     #[error("{node} did not start: {why}\nlast lines of its log:\n{log}")]
@@ -254,20 +254,24 @@ impl Site<'_> {
     /// Gives the role `postgres` its password, as a SCRAM verifier, over the socket on which none is asked for.
     async fn set_password(&self, primary: &Node) -> Result<(), RaiseError> {
         let verifier = postgres_protocol::password::scram_sha_256(self.password.as_bytes());
-        let sql = format!("ALTER ROLE postgres PASSWORD '{verifier}'");
+        // Whatever the profile has the server log: not this.
+        let sql = format!(
+            "SET log_statement = 'none'; SET log_min_duration_statement = -1; SET log_duration = off;
+             SET log_min_error_statement = 'panic'; ALTER ROLE postgres PASSWORD '{verifier}'"
+        );
         let psql = format!("{}/psql", self.order.image.bindir);
         let args = [&psql, "-qX", "-v", "ON_ERROR_STOP=1", "-h", SOCKET_DIR, "-U", "postgres", "postgres"];
         let deadline = Instant::now() + PROMPT;
         loop {
-            let output = self
-                .engine
-                .exec(&primary.container, &ExecSpec::new(args), Some(sql.as_bytes()), PROMPT)
-                .await?;
-            if output.exit_code == 0 {
-                return Ok(());
-            }
+            let psql = ExecSpec::new(args);
+            let why = match self.engine.exec(&primary.container, &psql, Some(sql.as_bytes()), PROMPT).await {
+                Ok(output) if output.exit_code == 0 => return Ok(()),
+                Ok(output) => output.stderr.trim().to_owned(),
+                // Nothing can be run in a container whose server has ended.
+                Err(error) => error.to_string(),
+            };
             if Instant::now() >= deadline || !self.is_running(primary).await? {
-                return Err(self.not_started(&primary.name, &primary.container, output.stderr.trim()).await);
+                return Err(self.not_started(&primary.name, &primary.container, &why).await);
             }
             sleep(RETRY).await;
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
 
 use super::lease::Lease;
 use super::logs;
@@ -17,7 +18,8 @@ use crate::image::{self, ImageProgress, ImageRequest, ServerImage};
 use crate::profile::Profile;
 use crate::progress::Progress;
 use crate::repro::{ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, Platform, Server};
+use crate::store::{NodeInfo, Platform, Server, WalAccount, WalModel};
+use crate::wal::Ranges;
 
 /// An engine, and the server that is to run on it.
 #[derive(Debug)]
@@ -166,6 +168,17 @@ impl Raised for Cluster {
         logs::save(&self.engine, &self.order.run_id, &self.order.logs).await
     }
 
+    async fn account_for_wal(
+        &self,
+        ranges: &Ranges,
+        model: WalModel,
+        progress: &Progress,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<WalAccount> {
+        let on_share = |share| progress.detail(&human::percent(share));
+        Cluster::account_for_wal(self, ranges, model, &on_share, stop).await
+    }
+
     fn how_to_connect(&self) -> String {
         let nodes = self.nodes().map(|node| {
             let psql = format!("{}/psql", self.order.image.bindir);
@@ -211,8 +224,7 @@ fn platform(facts: EngineFacts) -> Platform {
         cgroup_version: known(facts.cgroup_version),
         cgroup_driver: known(facts.cgroup_driver),
         storage_driver: known(facts.storage_driver),
-        cpus: facts.cpus.unwrap_or_default(),
-        memory_bytes: facts.memory_bytes.unwrap_or_default(),
-        other: BTreeMap::new(),
+        cpus: facts.cpus,
+        memory_bytes: facts.memory_bytes,
     }
 }

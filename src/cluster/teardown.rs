@@ -88,9 +88,9 @@ impl fmt::Display for Removal {
 /// Only when the engine cannot list what there is.
 pub async fn tear_down(engine: &Engine, scope: &Scope, image: Option<&str>) -> Result<Removal, DockerError> {
     let mut all = Removal::default();
-    for _ in 0..PASSES {
+    for pass in 1..=PASSES {
         let removal = remove_once(engine, scope, image).await?;
-        let is_done = removal.removed.is_empty();
+        let is_done = pass > 1 && removal.removed.is_empty();
         all.removed.extend(removal.removed);
         all.failures = removal.failures;
         if is_done {

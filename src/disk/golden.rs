@@ -30,8 +30,10 @@ pub const CACHE_VOLUME: &str = "stall-lab-cache";
 /// What two databases must share to be the same to an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoldenKey {
-    /// `server_version_num`.
-    pub version_num: u32,
+    /// Version, as in `18.6` or `19rc1`: the catalogues of pre-releases differ.
+    pub version: String,
+    /// User and group of the image's servers, to whom the data directory has to belong.
+    pub owner: (u32, u32),
     /// Digits of the image's id, for a server of the user's own: its catalogue may differ from the release's.
     pub build: Option<String>,
     /// pgbench scale.
@@ -48,7 +50,8 @@ impl GoldenKey {
     pub fn of(profile: &Profile, image: &ServerImage, image_bytes: u64) -> Self {
         let digits = image.id.trim_start_matches("sha256:");
         Self {
-            version_num: image.version.number,
+            version: image.version.short().to_owned(),
+            owner: (image.uid, image.gid),
             build: (!image.source.is_stock()).then(|| digits.chars().take(12).collect()),
             scale: profile.workload.scale,
             checksums: profile.postgres.data_checksums,
@@ -65,7 +68,7 @@ impl GoldenKey {
 
 impl fmt::Display for GoldenKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "pg{}", self.version_num)?;
+        write!(f, "pg{}-u{}-g{}", self.version, self.owner.0, self.owner.1)?;
         if let Some(build) = &self.build {
             write!(f, "-{build}")?;
         }
@@ -135,6 +138,14 @@ impl<'a> Cache<'a> {
         Ok(files.into_iter().filter(|(file, ..)| file.starts_with(GOLDEN)).map(database).collect())
     }
 
+    /// Is there a file of a load that is not finished.
+    ///
+    /// # Errors
+    /// When the helper fails.
+    pub async fn is_loading(&self) -> Result<bool, DiskError> {
+        Ok(self.helper.files(CACHE_VOLUME).await?.iter().any(|(file, ..)| file.starts_with(LOADING)))
+    }
+
     /// Is this database there.
     ///
     /// # Errors
@@ -159,9 +170,12 @@ impl<'a> Cache<'a> {
         let loaded = self.load_into(&file, key, image, on_step).await;
         // The devices have to go whether it worked or not.
         let detached = self.helper.detach(CACHE_VOLUME, std::slice::from_ref(&file)).await;
-        match loaded.and(detached) {
-            Ok(()) => self.helper.rename_in_cache(&file, &key.file_name()).await,
-            Err(error) => {
+        match (loaded, detached) {
+            (Ok(()), Ok(())) => self.helper.rename_in_cache(&file, &key.file_name()).await,
+            // A file whose devices are still attached keeps its name: by it `clean` finds them.
+            (Ok(()), Err(error)) => Err(error),
+            (Err(error), Err(_)) => Err(error),
+            (Err(error), Ok(())) => {
                 if let Err(also) = self.helper.remove_from_cache(&file).await {
                     tracing::warn!("{file} stays in the cache volume, `stall-lab clean` removes it: {also}");
                 }
@@ -244,14 +258,22 @@ mod tests {
     use super::*;
 
     fn key() -> GoldenKey {
-        GoldenKey { version_num: 180_006, build: None, scale: 20, checksums: true, megabytes: 2_048 }
+        GoldenKey {
+            version: "18.6".to_owned(),
+            owner: (101, 102),
+            build: None,
+            scale: 20,
+            checksums: true,
+            megabytes: 2_048,
+        }
     }
 
     #[test]
     fn databases_that_differ_in_anything_have_files_of_different_names() {
         let keys = [
             key(),
-            GoldenKey { version_num: 170_004, ..key() },
+            GoldenKey { version: "18.5".to_owned(), ..key() },
+            GoldenKey { owner: (999, 102), ..key() },
             GoldenKey { build: Some("0123456789ab".to_owned()), ..key() },
             GoldenKey { scale: 21, ..key() },
             GoldenKey { checksums: false, ..key() },
@@ -259,6 +281,6 @@ mod tests {
         ];
         let names: std::collections::BTreeSet<String> = keys.iter().map(GoldenKey::file_name).collect();
         assert_eq!(names.len(), keys.len());
-        assert_eq!(key().file_name(), "stall-lab-golden-pg180006-s20-checksums-2048MB.img");
+        assert_eq!(key().file_name(), "stall-lab-golden-pg18.6-u101-g102-s20-checksums-2048MB.img");
     }
 }

@@ -1,6 +1,7 @@
 //! What an experiment needs of the world.
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 use crate::measure::Source;
 use crate::profile::Fault;
@@ -58,6 +59,8 @@ pub trait Lab: Send + Sync {
 /// A fault that has happened, or that has been put right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultReport {
+    /// When it had been done; of what takes long, when it began to take effect.
+    pub at: Instant,
     /// What was done: `SIGTERM to walreceiver, pid 41`.
     pub done: String,
     /// What shows that it worked: the server's log line, the process that is gone.

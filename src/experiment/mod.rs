@@ -14,13 +14,20 @@ mod tests;
 pub use lab::{FaultReport, Finding, Lab, Severity};
 pub use recorder::{EventRecorder, SharedRow};
 
+use std::time::Duration;
+
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::human::in_full;
 use crate::measure::{Clock, Sampler};
 use crate::profile::Profile;
-use crate::store::{Phase, RunFolder, StoreError};
+use crate::store::{EventKind, Phase, RunFolder, StoreError};
 use phases::Experiment;
+
+/// How long opening the monitoring connections and asking each its first question may take.
+const OPENING: Duration = Duration::from_secs(300);
 
 /// How an experiment ended, when nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,22 +76,31 @@ pub async fn run(
     rows: &watch::Sender<SharedRow>,
     stop: &CancellationToken,
 ) -> Result<Ending, ExperimentError> {
-    let events = EventRecorder::create(folder, clock)?;
+    let mut events = EventRecorder::create(folder, clock)?;
     let (phase, phase_seen) = watch::channel(Phase::Settle);
-    let sources = lab.sources().await.map_err(|source| ExperimentError::Lab {
+    let Some(opened) = stop.run_until_cancelled(timeout(OPENING, lab.sources())).await else {
+        events.record(EventKind::Interrupted, None, None, "stopped by the user")?;
+        return Ok(Ending::Interrupted);
+    };
+    let opened = opened.unwrap_or_else(|_| Err(anyhow::anyhow!("not done after {OPENING:?}")));
+    let sources = opened.map_err(|source| ExperimentError::Lab {
         phase: Phase::Settle,
         doing: "opening the monitoring connections",
         source,
-    })?;
+    });
+    if let Err(error) = &sources {
+        events.record(EventKind::Disqualified, None, None, in_full(error))?;
+    }
+    let sources = sources?;
     let sampler = Sampler::new(clock, lab.primary(), sources);
     let finished = CancellationToken::new();
     let recording = recorder::record(sampler, folder, phase_seen, rows, &finished);
     let conducting = async {
         let mut experiment = Experiment::new(lab, profile, events, phase, rows.subscribe(), stop);
         let outcome = experiment.conduct().await;
-        let outcome = experiment.conclude(outcome).await;
+        // What the load does from here on is no part of the run.
         finished.cancel();
-        outcome
+        experiment.conclude(outcome).await
     };
     let (ending, ()) = tokio::try_join!(conducting, recording)?;
     Ok(ending)

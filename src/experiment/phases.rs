@@ -141,8 +141,8 @@ impl<'a> Experiment<'a> {
                 self.pass(next_at.saturating_duration_since(Instant::now())).await?;
             }
         }
-        let end = self.wal_lsn().await?;
-        self.events.record(EventKind::UpdateExecuted, None, Some(end), "")?;
+        let executed = self.wal_lsn().await?;
+        self.events.record(EventKind::UpdateExecuted, None, Some(executed), "")?;
 
         self.enter(Phase::Flush)?;
         self.ask("the update's commit", deadline, self.lab.commit_update()).await?;
@@ -152,7 +152,7 @@ impl<'a> Experiment<'a> {
         self.until("every standby to flush the update's WAL", deadline, |row| {
             standbys
                 .iter()
-                .all(|node| row.number(node, &Metric::FlushLsn).is_some_and(|lsn| lsn >= end as f64))
+                .all(|node| row.number(node, &Metric::FlushLsn).is_some_and(|lsn| lsn >= committed as f64))
         })
         .await?;
         Ok(())
@@ -203,19 +203,23 @@ impl<'a> Experiment<'a> {
         asked: impl Future<Output = anyhow::Result<T>>,
     ) -> Step<T> {
         let phase = *self.phase.borrow();
-        match self.stop.run_until_cancelled(timeout(deadline, asked)).await {
-            None => Err(self.interrupted()),
-            Some(Ok(Ok(answer))) => Ok(answer),
-            Some(Ok(Err(source))) => Err(ExperimentError::Lab { phase, doing, source }.into()),
-            Some(Err(_)) => {
-                let source = anyhow::anyhow!("not done after {deadline:?}");
-                Err(ExperimentError::Lab { phase, doing, source }.into())
+        let failed = |source| ExperimentError::Lab { phase, doing, source }.into();
+        let end = Instant::now() + deadline;
+        tokio::pin!(asked);
+        loop {
+            // The rows go on being looked at: a node that dies may leave the answer hanging.
+            tokio::select! {
+                answer = &mut asked => return answer.map_err(failed),
+                row = timeout_at(end, self.next_row()) => match row {
+                    Ok(row) => drop(row?),
+                    Err(_) => return Err(failed(anyhow::anyhow!("not done after {deadline:?}"))),
+                },
             }
         }
     }
 
     /// The first row from now on of which `met` is true.
-    async fn until(
+    pub(super) async fn until(
         &mut self,
         what: &str,
         within: Duration,

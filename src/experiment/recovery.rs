@@ -4,12 +4,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::phases::{Experiment, Halt, PROMPT, Step, TICKS_OF_THE_PAST};
 use super::{Ending, ExperimentError};
+use crate::measure::TICK;
 use crate::profile::Course;
 use crate::store::{EventKind, Metric, Phase, Row};
 
-/// Rows without a commit from which their end is worth an event: at a few transactions a second, and with the rate
+/// Seconds without a commit from which their end is worth an event: at a few transactions a second, and with the rate
 /// drawn at random, one or two are no news.
-const GAP_TICKS: u64 = 3;
+const GAP_S: f64 = 3.0;
 
 /// A fault that was injected, and how it goes on.
 #[derive(Debug, Clone, Copy)]
@@ -36,12 +37,12 @@ impl Injected {
 /// What has come back after the fault.
 #[derive(Debug)]
 struct Comeback {
-    /// Number of the last row before the fault.
-    last_tick_before: u64,
+    /// Until this time of the run a row's commits may be of before the fault, seconds.
+    past_s: f64,
     streaming: bool,
     flowing: bool,
-    /// Rows in a row without a commit.
-    zeros: u64,
+    /// Since when there has been no commit, seconds.
+    still_since_s: Option<f64>,
 }
 
 impl Experiment<'_> {
@@ -49,31 +50,37 @@ impl Experiment<'_> {
     pub(super) async fn fault(&mut self) -> Step<Injected> {
         let fault = &self.profile.fault;
         self.pass(fault.after).await?;
-        let row = self.next_row().await?;
-        if let Some((node, what)) = unsound_before_fault(&row, &self.lab.standbys()) {
+        let standbys = self.lab.standbys();
+        let knows = |row: &Row, node: &String| {
+            row.number(node, &Metric::ReplayPaused).is_some()
+                && row.number(node, &Metric::WalreceiverStreaming).is_some()
+        };
+        let known = |row: &Row| standbys.iter().all(|node| knows(row, node));
+        let row = self.until("every standby to say how it is", PROMPT, known).await?;
+        if let Some((node, what)) = unsound_before_fault(&row, &standbys) {
             self.events.record(EventKind::Disqualified, Some(&node), None, what)?;
             return Err(Halt::Ended(Ending::GaveUp));
         }
         self.enter(Phase::Recovery)?;
-        let at = Instant::now();
         // A shutdown writes what is dirty first, behind the cap.
         let within = PROMPT.max(self.profile.watch.deadline);
         let report = self.ask("the fault", within, self.lab.inject(fault)).await?;
-        self.events.record_at(at, EventKind::Fault, Some(&fault.node), None, report.done)?;
+        self.events.record_at(report.at, EventKind::Fault, Some(&fault.node), None, report.done)?;
         self.events.record(EventKind::FaultVerified, Some(&fault.node), None, report.evidence)?;
         let state = match fault.kind.course() {
-            Course::Moment => FaultState::Over(self.events.t_s(at)),
+            // A row that was asked for before the fault was certain still tells of the time before.
+            Course::Moment => FaultState::Over(self.events.t_s(Instant::now())),
             Course::Down | Course::CutOff => FaultState::Lasts(Instant::now() + fault.lasts),
         };
-        Ok(Injected { at, state })
+        Ok(Injected { at: report.at, state })
     }
 
     /// Until the fault is over, the standby streams again and commits flow.
     pub(super) async fn recovery(&mut self, mut fault: Injected) -> Step {
         let within = self.profile.watch.deadline;
         let deadline = fault.at + within;
-        let last_tick_before = self.rows.borrow_and_update().as_ref().map_or(0, |row| row.tick);
-        let mut comeback = Comeback { last_tick_before, streaming: false, flowing: false, zeros: 0 };
+        let past_s = self.events.t_s(Instant::now()) + TICK.as_secs_f64() * f64::from(TICKS_OF_THE_PAST);
+        let mut comeback = Comeback { past_s, streaming: false, flowing: false, still_since_s: None };
         while !(comeback.streaming && comeback.flowing) {
             let until = match fault.state {
                 FaultState::Lasts(end) => end.min(deadline),
@@ -94,10 +101,10 @@ impl Experiment<'_> {
     async fn mend(&mut self) -> Step<FaultState> {
         let fault = &self.profile.fault;
         let report = self.ask("ending the fault", PROMPT, self.lab.mend(fault)).await?;
-        let now = Instant::now();
         let detail = format!("{}; {}", report.done, report.evidence);
-        self.events.record_at(now, EventKind::FaultEnded, Some(&fault.node), None, detail)?;
-        Ok(FaultState::Over(self.events.t_s(now)))
+        self.events.record_at(report.at, EventKind::FaultEnded, Some(&fault.node), None, detail)?;
+        // A row that was asked for before this was certain still tells of the time before.
+        Ok(FaultState::Over(self.events.t_s(Instant::now())))
     }
 
     /// What a row after the fault shows. Only one from after its end can show the standby streaming *again*: one from
@@ -112,12 +119,14 @@ impl Experiment<'_> {
         let Some(tps) = row.number(self.lab.primary(), &Metric::Tps) else {
             return Ok(());
         };
-        comeback.flowing = tps > 0.0 && row.tick > comeback.last_tick_before + u64::from(TICKS_OF_THE_PAST);
-        if comeback.flowing && comeback.zeros >= GAP_TICKS {
-            let detail = format!("after {} s without one", comeback.zeros);
+        comeback.flowing = tps > 0.0 && row.t_s > comeback.past_s;
+        let still_s = comeback.still_since_s.map_or(0.0, |since_s| row.t_s - since_s);
+        if comeback.flowing && still_s > GAP_S {
+            let detail = format!("after {:.0} s without one", still_s - TICK.as_secs_f64());
             self.events.record_seen(row, EventKind::CommitsAgain, None, detail)?;
         }
-        comeback.zeros = if tps > 0.0 { 0 } else { comeback.zeros + 1 };
+        let began_s = row.t_s - TICK.as_secs_f64();
+        comeback.still_since_s = if tps > 0.0 { None } else { comeback.still_since_s.or(Some(began_s)) };
         Ok(())
     }
 
@@ -140,7 +149,7 @@ fn unsound_before_fault(row: &Row, standbys: &[String]) -> Option<(String, &'sta
     standbys.iter().find_map(|node| {
         let what = if row.number(node, &Metric::ReplayPaused) == Some(1.0) {
             "replay was paused before the fault"
-        } else if row.number(node, &Metric::WalreceiverStreaming) != Some(1.0) {
+        } else if row.number(node, &Metric::WalreceiverStreaming) == Some(0.0) {
             "the walreceiver did not stream before the fault"
         } else {
             return None;

@@ -344,7 +344,7 @@ impl Lab for FakeLab {
         for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
             standby.fail(fault.kind, now);
         }
-        Ok(FaultReport { done: fault.kind.to_string(), evidence: "it is gone".to_owned() })
+        Ok(FaultReport { at: now, done: fault.kind.to_string(), evidence: "it is gone".to_owned() })
     }
 
     async fn mend(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
@@ -355,7 +355,11 @@ impl Lab for FakeLab {
         for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
             standby.recover(fault.kind);
         }
-        Ok(FaultReport { done: "put right".to_owned(), evidence: "it is back".to_owned() })
+        Ok(FaultReport {
+            at: Instant::now(),
+            done: "put right".to_owned(),
+            evidence: "it is back".to_owned(),
+        })
     }
 
     async fn ailments(&self) -> anyhow::Result<Vec<Finding>> {

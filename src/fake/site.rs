@@ -4,13 +4,15 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::bail;
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 use super::{FakeLab, Script};
 use crate::measure::Clock;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
 use crate::repro::{ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, Platform, Role, Server};
+use crate::store::{NodeInfo, Platform, Role, Server, WalAccount, WalModel};
+use crate::wal::Ranges;
 
 /// The site.
 #[derive(Debug, Default)]
@@ -98,6 +100,16 @@ impl Raised for FakeLab {
 
     async fn save_logs(&self) -> anyhow::Result<()> {
         Ok(())
+    }
+
+    async fn account_for_wal(
+        &self,
+        _ranges: &Ranges,
+        _model: WalModel,
+        _progress: &Progress,
+        _stop: &CancellationToken,
+    ) -> anyhow::Result<WalAccount> {
+        bail!("a fake lab writes no WAL")
     }
 
     fn how_to_connect(&self) -> String {

@@ -110,7 +110,11 @@ pub async fn remove(engine: &Engine, reference: &str) -> Result<(), ImageError> 
     Ok(engine.remove_image(reference).await?)
 }
 
-/// Removes what builds that were killed have left: images of the lab without a name. Returns how many.
+/// An image without a name that is younger than this may belong to a build that still goes on, seconds.
+const LEFT_OVER_AFTER_S: i64 = 3_600;
+
+/// Removes what builds that were killed an hour ago or longer have left: unfinished images of the lab without a name.
+/// Returns how many.
 ///
 /// # Errors
 /// [`ImageError::Engine`].
@@ -118,7 +122,8 @@ pub async fn remove_leftovers(engine: &Engine) -> Result<usize, ImageError> {
     let selector = labels::Selector::run(labels::IMAGE).kind(labels::Kind::ServerImage);
     let mut removed = 0;
     for image in engine.images(&selector).await? {
-        if image.tags.is_empty() {
+        let age_s = jiff::Timestamp::now().as_second() - image.created_unix;
+        if image.tags.is_empty() && !server::is_finished(&image.labels) && age_s > LEFT_OVER_AFTER_S {
             match engine.remove_image(&image.id).await {
                 Ok(()) => removed += 1,
                 // Another image is built on it, so it is no leftover.

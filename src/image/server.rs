@@ -161,10 +161,16 @@ pub struct ListedImage {
     pub created_unix: i64,
 }
 
-/// The tag by which the lab knows an image, whatever others a user has given it.
+/// Has an image the labels that the last step of a build gives.
+pub(super) fn is_finished(labels: &Labels) -> bool {
+    labels.contains_key(VERSION)
+}
+
+/// The tag by which the lab knows an image, whatever others a user has given it. An image without one is not the lab's:
+/// whoever builds on a server image inherits its labels.
 fn own_tag(tags: &[String]) -> Option<&str> {
-    let ours = tags.iter().find(|tag| tag.starts_with(REPOSITORY));
-    ours.or(tags.first()).map(String::as_str)
+    let repository = format!("{REPOSITORY}:");
+    tags.iter().find(|tag| tag.starts_with(&repository)).map(String::as_str)
 }
 
 /// All server images of the lab, newest first.
@@ -236,7 +242,8 @@ pub(super) mod tests {
             own_tag(&tags(&["mine:1", "stall-lab/postgres:18.6-debian"])),
             Some("stall-lab/postgres:18.6-debian")
         );
-        assert_eq!(own_tag(&tags(&["mine:1"])), Some("mine:1"));
+        // Somebody built on a server image: its labels are inherited, the image is not the lab's.
+        assert_eq!(own_tag(&tags(&["mine:1"])), None);
         assert_eq!(own_tag(&[]), None);
     }
 

@@ -91,7 +91,7 @@ impl Sampler {
         let t_s = self.clock.t_s(at);
         let answers = join_all(self.workers.iter().map(|worker| worker.ask(at + PATIENCE))).await;
         let mut row =
-            Row { tick: (t_s / TICK.as_secs_f64()).round() as u64, t_s, unix_s, phase, cells: [].into() };
+            Row { tick: (t_s / TICK.as_secs_f64()).floor() as u64, t_s, unix_s, phase, cells: [].into() };
         for reading in answers.into_iter().flatten() {
             row.cells.extend(self.rates.derive(reading.at, &reading.cells));
             row.cells.extend(reading.cells);

@@ -3,6 +3,7 @@
 mod access;
 mod connection;
 mod primary;
+mod relations;
 mod source;
 mod standby;
 

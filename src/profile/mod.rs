@@ -32,6 +32,7 @@ pub use fault::{Course, Fault, FaultKind};
 pub use iops::Iops;
 pub use overrides::{NotAnOverride, Override};
 pub use prefetch::{NotAPrefetch, Prefetch};
+pub use setting::size as setting_size;
 pub use template::Template;
 pub use update::{AidRange, Share};
 

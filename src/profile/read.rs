@@ -155,6 +155,9 @@ fn is_standby_name(name: &str) -> bool {
         && name.chars().all(later)
         && name.len() <= 31
         && name != super::PRIMARY
+        // Or a column of the node could be read as another of a node whose name is shorter.
+        && !name.ends_with("_startup")
+        && !name.contains("_recovery_prefetch")
         && schema::find(schema::STANDBY, name).is_none()
 }
 

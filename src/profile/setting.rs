@@ -8,6 +8,7 @@ use super::tree::{Entry, Table, Value, as_table};
 /// Settings that a profile may not set, with the reason. The lab sets them itself or needs them as they are.
 const RESERVED: &[(&str, &str)] = &[
     ("archive_cleanup_command", ONLY_STREAMING),
+    ("cluster_name", "it is the node's name"),
     ("config_file", FILES),
     ("data_checksums", "it is fixed at initdb; set postgres.data_checksums instead"),
     ("data_directory", FILES),
@@ -20,7 +21,10 @@ const RESERVED: &[(&str, &str)] = &[
     ("include_if_exists", DIRECTIVE),
     ("lc_messages", "the lab looks for messages in the servers' logs"),
     ("listen_addresses", NETWORK),
+    ("log_checkpoints", LOGS),
     ("log_destination", LOGS),
+    ("log_line_prefix", LOGS),
+    ("log_recovery_conflict_waits", LOGS),
     ("logging_collector", LOGS),
     ("port", NETWORK),
     ("primary_conninfo", "the lab connects the standbys; their application_name is the standby's name"),
@@ -92,7 +96,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 }
 
 /// The size of a setting that PostgreSQL counts in blocks of 8 kB unless it has a unit; fractions are allowed there.
-pub(super) fn size(text: &str) -> Option<Bytes> {
+pub fn size(text: &str) -> Option<Bytes> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);

@@ -2,6 +2,7 @@
 //!
 //! Pure functions of the files of a run to text.
 
+mod attribution;
 mod comparison;
 mod comparison_csv;
 mod differences;
@@ -13,6 +14,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
+pub use attribution::{attribution, prediction};
 pub use comparison::{Arm, caution, comparison};
 pub use comparison_csv::comparison_csv;
 pub use headline::headline;

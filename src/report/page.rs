@@ -2,15 +2,16 @@
 
 use jiff::Timestamp;
 
+use crate::explain::Explanation;
 use crate::human;
 use crate::store::{Event, EventKind, NodeSummary, RunInfo, Summary, Verdict};
 
 use super::markdown::Table;
-use super::{hang_in_words, headline, or_none, or_not_known, reading, setup};
+use super::{attribution, hang_in_words, headline, or_none, or_not_known, reading, setup};
 
 /// The run's `README.md`.
 #[must_use]
-pub fn page(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
+pub fn page(run: &RunInfo, summary: &Summary, events: &[Event], explanation: Option<&Explanation>) -> String {
     let sections = [
         format!("# {}\n", title(run)),
         uncapped(run),
@@ -19,6 +20,7 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
         "![Timeline of the run](timeline.png)\n".to_owned(),
         format!("## Figures\n\n{}", figures(run, summary)),
         format!("What the update cost each node:\n\n{}", costs(summary)),
+        explanation.map(|why| format!("## Why\n\n{}", attribution(why))).unwrap_or_default(),
         format!("## What happened\n\n{}", happened(events)),
         format!("## Setup\n\n{}\n{}", setup::lines(run), setup::limits(run)),
         settings(run),

@@ -12,8 +12,8 @@ a full-page image, and the prefetcher passes that reference over (`skip_fpw`). I
 the same page, though replay will have overwritten the page whole from the image by then. Such reads help nobody, and \
 where reads are capped they set the pace.
 - Prefetched blocks and reads of the disk then climb together, while the reads of the startup process itself stay flat: \
-`pg_stat_io` does not count advice. They are not one to one: advice for neighbouring blocks is merged, so a read can be \
-larger than 8 kB.
+`pg_stat_io` does not count advice. They are not one to one: advice for a page that the operating system has makes no \
+read, and WAL that memory could not keep until its replay is read as well, in larger pieces.
 - Slow commits between the update and the fault are a different thing from the hang: there a commit's WAL waits in the \
 stream behind the update's. The two are never added up.
 - After a hang pgbench works off what its rate limit had let queue up: that burst is no throughput of the server.

@@ -39,12 +39,12 @@ pub(super) fn lines(run: &RunInfo) -> String {
             platform.cgroup_driver
         ),
         format!(
-            "kernel {}, {}, {}, {} CPUs, {} of memory",
+            "kernel {}, {}, {}, CPUs: {}, memory: {}",
             platform.kernel,
             platform.os,
             platform.arch,
-            platform.cpus,
-            human::bytes(platform.memory_bytes as f64)
+            or_not_known(platform.cpus, |cpus| cpus.to_string()),
+            or_not_known(platform.memory_bytes, |bytes| human::bytes(bytes as f64))
         ),
         format!(
             "stall-lab {}{}, run `{}`, started {}",
@@ -55,7 +55,6 @@ pub(super) fn lines(run: &RunInfo) -> String {
         ),
     ];
     lines.extend(server.note.clone());
-    lines.extend(platform.other.iter().map(|(name, value)| format!("{name}: {value}")));
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::explain::testing as explain;
 use crate::store::{EventKind, Metric, RunFolder};
 use crate::verdict::judge;
 use crate::verdict::testing::Story;
@@ -13,7 +14,7 @@ fn judged(story: &Story) -> Summary {
 }
 
 fn page_of(story: &Story) -> String {
-    page(&story.run, &judged(story), &story.events)
+    page(&story.run, &judged(story), &story.events, None)
 }
 
 fn headline_of(story: &Story) -> String {
@@ -127,5 +128,33 @@ fn the_page_of_the_outage_recorded_by_hand() {
     let folder = RunFolder::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outage-try"));
     let run = folder.run().unwrap();
     let summary = judge(&run, &folder.timeline().unwrap(), &folder.events().unwrap());
-    insta::assert_snapshot!(page(&run, &summary, &folder.events().unwrap()));
+    insta::assert_snapshot!(page(&run, &summary, &folder.events().unwrap(), None));
+}
+
+#[test]
+fn the_attribution_of_a_stall_and_its_place_on_the_page() {
+    let story = explain::stalled();
+    let why = explain::explained(&story, Some(&explain::account()));
+    insta::assert_snapshot!(attribution(&why));
+    let page = page(&story.run, &judged(&story), &story.events, Some(&why));
+    assert!(page.contains(&format!("## Why\n\n{}", attribution(&why))), "{page}");
+}
+
+#[test]
+fn the_attribution_of_an_arm_without_prefetching() {
+    let why = explain::explained(&explain::no_stall(), Some(&explain::account()));
+    insta::assert_snapshot!(attribution(&why));
+}
+
+#[test]
+fn the_attribution_of_a_run_without_an_account() {
+    insta::assert_snapshot!(attribution(&explain::explained(&explain::stalled(), None)));
+}
+
+#[test]
+fn what_a_run_says_of_a_larger_one() {
+    let larger = crate::profile::Profile::load("outage", &[]).unwrap();
+    let run = explain::stalled().run;
+    let predicted = crate::explain::Prediction::of(&run, &explain::account(), &larger).unwrap();
+    insta::assert_snapshot!(prediction("outage", &predicted));
 }

@@ -12,6 +12,7 @@ use crate::measure::Clock;
 use crate::profile::Iops;
 use crate::progress::{Progress, View};
 use crate::store::{NodeInfo, Role, RunFolder, RunInfo, StoreError};
+use crate::wal::{Ranges, StandbySettings};
 
 /// An arm that was run and judged.
 #[derive(Debug)]
@@ -86,6 +87,7 @@ pub(super) async fn run(
         }
     };
     let ending = conduct(&*raised, site.start_clock(), &mut info, &folder, progress, stop).await;
+    account_for_wal(&*raised, &info, &folder, progress, stop).await;
     if let Err(error) = raised.save_logs().await {
         progress.note(&format!("the servers' logs could not be saved: {error:#}"));
     }
@@ -120,6 +122,29 @@ async fn conduct(
         View { primary: info.primary().to_owned(), standbys, faulted: info.profile.fault.node.clone() };
     let _following = progress.follow(newest, view);
     experiment::run(raised, &info.profile, folder, clock, &rows, stop).await
+}
+
+/// Writes `wal.json` while the WAL is still there. A run is worth as much without: what fails is told and no more.
+async fn account_for_wal(
+    raised: &dyn Raised,
+    info: &RunInfo,
+    folder: &RunFolder,
+    progress: &Progress,
+    stop: &CancellationToken,
+) {
+    let (Ok(timeline), Ok(events)) = (folder.timeline(), folder.events()) else { return };
+    let Some(ranges) = Ranges::of(info, &timeline, &events) else { return };
+    if stop.is_cancelled() {
+        return;
+    }
+    progress.step(&format!("{}: accounting for the WAL", info.arm));
+    let model = StandbySettings::of_run(info).model;
+    let account = raised.account_for_wal(&ranges, model, progress, stop).await;
+    let saved = account.and_then(|account| Ok(folder.save_wal(&account)?));
+    if let Err(error) = saved {
+        progress
+            .note(&format!("the WAL could not be accounted for, so `explain` cannot tell why: {error:#}"));
+    }
 }
 
 fn judge(

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::analysis::{self, AnalysisError};
 use crate::experiment::Ending;
 use crate::progress::Progress;
-use crate::store::{StoreError, Verdict};
+use crate::store::StoreError;
 
 /// What came of a request.
 #[derive(Debug)]
@@ -45,12 +45,6 @@ impl Outcome {
                 format!("{name}: expected {}, got {verdict}", expectation.verdict)
             })
             .collect()
-    }
-
-    /// Did any arm end without an answer.
-    #[must_use]
-    pub fn is_conclusive(&self) -> bool {
-        self.arms.iter().all(|arm| arm.analysed.summary.verdict != Verdict::Inconclusive)
     }
 }
 
@@ -86,13 +80,19 @@ pub async fn repro(
     let mut outcome = Outcome { arms: vec![], comparison: None, interrupted: true };
     let profiles: Vec<_> = request.arms.iter().map(|arm| &arm.profile).collect();
     let ground = match stop.run_until_cancelled(site.prepare(&profiles, progress)).await {
-        None => {
+        Some(Ok(ground)) => ground,
+        failed => {
             site.abandon(progress).await;
-            return Ok(outcome);
+            return match failed {
+                Some(Err(error)) => Err(ReproError::Prepare(error)),
+                _ => Ok(outcome),
+            };
         }
-        Some(ground) => ground.map_err(ReproError::Prepare)?,
     };
     for arm in &request.arms {
+        if stop.is_cancelled() {
+            return Ok(outcome);
+        }
         let Some(ran) = arm::run(site, request, arm, &ground, progress, stop).await? else {
             return Ok(outcome);
         };

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 use crate::disk::Caps;
 use crate::experiment::Lab;
 use crate::measure::Clock;
 use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::store::{NodeInfo, Platform, Server};
+use crate::store::{NodeInfo, Platform, Server, WalAccount, WalModel};
+use crate::wal::Ranges;
 
 /// What all arms stand on.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +65,15 @@ pub trait Raised: Lab {
 
     /// Saves each server's log in the folder for logs.
     async fn save_logs(&self) -> anyhow::Result<()>;
+
+    /// What the WAL of these ranges made the faulted standby do; the servers still run. A cancelled `stop` ends it.
+    async fn account_for_wal(
+        &self,
+        ranges: &Ranges,
+        model: WalModel,
+        progress: &Progress,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<WalAccount>;
 
     /// How to connect to the nodes, and how to be rid of them, for a user who keeps them.
     fn how_to_connect(&self) -> String;

@@ -10,7 +10,7 @@ use super::*;
 use crate::disk::Caps;
 use crate::fake::{FakeSite, Mishap, Script};
 use crate::profile::{Prefetch, Profile};
-use crate::store::RunFolder;
+use crate::store::{RunFolder, Verdict};
 
 fn request(results: &Path, prefetch: &[Prefetch]) -> Request {
     let mut profile = Profile::load("smoke", &[]).unwrap();

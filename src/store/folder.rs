@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Event, RunInfo, Summary, Timeline, read_events};
+use super::{Event, RunInfo, Summary, Timeline, WalAccount, read_events};
 
 /// Why a file of a run could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +83,9 @@ impl StoreError {
         Self::Foreign { path: path.to_owned(), line, what }
     }
 }
+
+/// Name of the file with the account of the WAL.
+const WAL: &str = "wal.json";
 
 /// The folder of one run, and the names of the files in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,6 +194,23 @@ impl RunFolder {
     /// When it is missing or not the lab's.
     pub fn summary(&self) -> Result<Summary, StoreError> {
         read_json(&self.path.join("summary.json"))
+    }
+
+    /// Saves `wal.json`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save_wal(&self, account: &WalAccount) -> Result<(), StoreError> {
+        save_json(&self.path.join(WAL), account)
+    }
+
+    /// Reads `wal.json`; none if there is none, as of a run that was killed.
+    ///
+    /// # Errors
+    /// When it is not the lab's.
+    pub fn wal(&self) -> Result<Option<WalAccount>, StoreError> {
+        let path = self.path.join(WAL);
+        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
     }
 
     /// Reads `timeline.csv`.

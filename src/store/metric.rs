@@ -177,7 +177,7 @@ impl Metric {
             }
             Self::StartupReadsTotal => (
                 "startup_reads_total",
-                "reads of relations by the startup process itself (pg_stat_io, 16 and later)",
+                "reads of relations by the startup process itself (pg_stat_io, 16 and later), as it last told them: it does so only when it replays a snapshot of running transactions, every 15 s at most",
             ),
             Self::RecoveryPrefetch(_) => (RECOVERY_PREFETCH, "a column of pg_stat_recovery_prefetch"),
         }

@@ -9,6 +9,7 @@ mod metric;
 mod run;
 mod summary;
 mod timeline;
+mod wal;
 
 pub use events::{Event, EventKind, EventLog, read_events};
 pub use folder::{RunFolder, StoreError};
@@ -16,3 +17,4 @@ pub use metric::{Column, Metric};
 pub use run::{CapProof, NodeInfo, Platform, Role, RunInfo, Server};
 pub use summary::{NodeSummary, Summary, Verdict};
 pub use timeline::{Cell, Phase, Row, Timeline, TimelineWriter};
+pub use wal::{BlockCounts, RelationCounts, Stretch, WalAccount, WalModel, WalRange};

@@ -1,7 +1,5 @@
 //! `run.json`: what was run, on what. Saved before the experiment starts; holds no secret.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -140,10 +138,7 @@ pub struct Platform {
     /// The engine's storage driver.
     pub storage_driver: String,
     /// CPUs of the engine's machine.
-    pub cpus: u64,
+    pub cpus: Option<u64>,
     /// Memory of the engine's machine, bytes.
-    pub memory_bytes: u64,
-    /// Anything else worth a line, by name.
-    #[serde(default)]
-    pub other: BTreeMap<String, String>,
+    pub memory_bytes: Option<u64>,
 }

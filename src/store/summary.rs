@@ -28,7 +28,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The verdict of a run and its figures. "The hang" is the longest gap without a commit that begins after the fault;
+/// The verdict of a run and its figures. "The hang" is the longest gap without a commit after the fault, of one that began before it the part after it;
 /// reads and blocks "of the hang" are those of the faulted standby within it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -66,7 +66,9 @@ pub struct Summary {
     pub prefetched_blocks: Option<u64>,
     /// Of the block references seen in that time, the share that was prefetched.
     pub prefetched_share: Option<f64>,
-    /// Reads of the startup process itself in that time (`pg_stat_io`).
+    /// Reads of relations by the startup process itself (`pg_stat_io`) from the start of the update to the end of the
+    /// run. It tells of them only when it replays a snapshot of running transactions, which the primary logs every 15 s
+    /// while it writes: what it read last may be missing.
     pub startup_reads: Option<u64>,
     /// WAL of the primary that the faulted standby had not replayed at the fault, bytes.
     pub lag_at_fault_bytes: Option<u64>,

@@ -137,7 +137,12 @@ impl Prefetching {
         Self {
             blocks: blocks.ok().map(|growth| growth.whole()),
             share: share(case, window),
-            startup_reads: grown(&Metric::StartupReadsTotal).ok().map(|growth| growth.whole()),
+            // The startup process tells of its reads only now and then: the last it told is taken.
+            startup_reads: case
+                .counter(case.faulted(), &Metric::StartupReadsTotal)
+                .growth(case.experiment(), Edges::Around)
+                .ok()
+                .map(|growth| growth.whole()),
             unknown: blocks.err().map(|lost| {
                 format!(
                     "how many blocks {} prefetched is not known: {} {lost}",

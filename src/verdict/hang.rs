@@ -67,7 +67,13 @@ impl HangReads {
                 return Self { lost: Some(lost), ..Self::default() };
             }
         };
-        let mut rates = reads.rates(window);
+        // The rates of the rows are over the time between the answers; `t_s` is that of the questions.
+        let inside = |(t_s, _): &(f64, f64)| *t_s > window.from_s + 0.5 && *t_s <= window.to_s;
+        let told = case.timeline.series(case.faulted(), &Metric::ReadIops).filter(inside);
+        let mut rates: Vec<f64> = told.map(|(_, rate)| rate).collect();
+        if rates.is_empty() {
+            rates = reads.rates(window);
+        }
         rates.sort_by(f64::total_cmp);
         let bytes = counter(&Metric::ReadBytesTotal).growth(window, Edges::Inside);
         Self {

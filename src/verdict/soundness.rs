@@ -11,10 +11,11 @@ use super::window::Window;
 const SILENT_ROWS: usize = 5;
 /// The share of rows after the fault that may be missing, or lack the load's report.
 const MISSING_SHARE: f64 = 0.1;
-/// How far above its cap a disk may read over [`CAP_WINDOW_S`].
-const CAP_SLACK: f64 = 1.05;
+/// How far above its cap a disk may read over [`CAP_WINDOW_S`]: 5 %, and what a counter can gain between its row's
+/// moment and its answer, for which the sampler waits up to 0.8 s.
+const CAP_SLACK: f64 = 1.05 + 0.8 / CAP_WINDOW_S;
 /// The shortest stretch over which a cap is held to its word, seconds.
-const CAP_WINDOW_S: f64 = 10.0;
+const CAP_WINDOW_S: f64 = 30.0;
 /// How far the wall clock may run from the run's own between two rows, seconds.
 const CLOCK_STEP_S: f64 = 2.0;
 

@@ -282,9 +282,8 @@ fn run(arm: &str) -> RunInfo {
             cgroup_version: "1".to_owned(),
             cgroup_driver: "cgroupfs".to_owned(),
             storage_driver: "overlay2".to_owned(),
-            cpus: 2,
-            memory_bytes: 24 << 30,
-            other: std::iter::empty().collect(),
+            cpus: Some(2),
+            memory_bytes: Some(24 << 30),
         },
         nodes: vec![
             node("primary", Role::Primary, settings(&[("synchronous_standby_names", "FIRST 1 (standby)")])),

@@ -1,6 +1,7 @@
 //! The cable between the standby and the primary.
 
 use anyhow::ensure;
+use tokio::time::Instant;
 
 use super::PROMPT;
 use crate::cluster::config::PORT;
@@ -18,8 +19,10 @@ const NO_RESPONSE: i64 = 2;
 pub(super) async fn cut(cluster: &Cluster, node: &Node) -> anyhow::Result<FaultReport> {
     let network = replication_network(&cluster.order.run_id);
     cluster.engine.disconnect_network(&network, &node.container).await?;
+    let at = Instant::now();
     let said = ask_for_primary(cluster, node, NO_RESPONSE).await?;
     Ok(FaultReport {
+        at,
         done: format!("{} was taken off the network of the nodes", node.name),
         evidence: format!("pg_isready there says: {said}"),
     })
@@ -29,8 +32,10 @@ pub(super) async fn cut(cluster: &Cluster, node: &Node) -> anyhow::Result<FaultR
 pub(super) async fn restore(cluster: &Cluster, node: &Node) -> anyhow::Result<FaultReport> {
     let network = replication_network(&cluster.order.run_id);
     cluster.engine.connect_network(&network, &node.container, &node.name).await?;
+    let at = Instant::now();
     let said = ask_for_primary(cluster, node, ACCEPTS).await?;
     Ok(FaultReport {
+        at,
         done: format!("{} was put on the network of the nodes again", node.name),
         evidence: format!("pg_isready there says: {said}"),
     })

@@ -1,6 +1,7 @@
 //! Faults that end one process of a server.
 
 use anyhow::{Context as _, ensure};
+use tokio::time::Instant;
 
 use super::PROMPT;
 use super::evidence::line_with;
@@ -21,8 +22,10 @@ pub(super) async fn kill_walreceiver(
     let pid = pid.with_context(|| format!("there is no walreceiver on {}", node.name))?;
     let kill = ExecSpec::new(["sh", "-c", r#"kill -TERM "$1""#, "kill", &pid.to_string()]);
     let killed = engine.exec(&node.container, &kill, None, PROMPT).await?;
+    let at = Instant::now();
     ensure!(killed.exit_code == 0, "kill -TERM {pid} on {}: {}", node.name, killed.stderr.trim());
     Ok(FaultReport {
+        at,
         done: format!("SIGTERM to the walreceiver, pid {pid}"),
         evidence: last_words(engine, node, WALRECEIVER_TERMINATED, pid).await?,
     })
@@ -37,10 +40,12 @@ pub(super) async fn kill_walsender(
 ) -> anyhow::Result<FaultReport> {
     let sql = "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_replication WHERE application_name = $1";
     let rows = control.query("ending the walsender", sql, &[&standby]).await?;
+    let at = Instant::now();
     let row = rows.first().with_context(|| format!("{} has no walsender for {standby}", primary.name))?;
     let (pid, told): (i32, bool) = (row.get(0), row.get(1));
     ensure!(told, "the walsender for {standby}, pid {pid}, could not be told to end");
     Ok(FaultReport {
+        at,
         done: format!("pg_terminate_backend of the walsender for {standby} on {}, pid {pid}", primary.name),
         evidence: last_words(engine, primary, BACKEND_TERMINATED, pid).await?,
     })

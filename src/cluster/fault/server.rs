@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use tokio::time::Instant;
 
 use super::PROMPT;
 use super::evidence::line_with;
@@ -20,10 +21,13 @@ const LAST_LINES: usize = 20;
 
 /// Fast shutdown. It writes a restartpoint first, behind the cap, and may take `within`.
 pub(super) async fn shut_down(engine: &Engine, node: &Node, within: Duration) -> anyhow::Result<FaultReport> {
+    // Replication ends with the first moments of a shutdown, however long the rest of it takes.
+    let at = Instant::now();
     engine.stop_container(&node.container, within).await?;
     let code = engine.wait_container(&node.container, PROMPT).await?;
     ensure!(code != KILLED, "{} did not shut down within {within:?} and was killed", node.name);
     Ok(FaultReport {
+        at,
         done: format!("fast shutdown of {}", node.name),
         evidence: format!("its log says: {}", line_with(engine, node, &[SHUT_DOWN]).await?),
     })
@@ -32,6 +36,7 @@ pub(super) async fn shut_down(engine: &Engine, node: &Node, within: Duration) ->
 /// SIGKILL of all processes at once.
 pub(super) async fn crash(engine: &Engine, node: &Node) -> anyhow::Result<FaultReport> {
     engine.kill_container(&node.container, "SIGKILL").await?;
+    let at = Instant::now();
     let code = engine.wait_container(&node.container, PROMPT).await?;
     let log = engine.log_tail(&node.container, LAST_LINES).await?;
     ensure!(code == KILLED, "{} ended with exit code {code}, not by SIGKILL", node.name);
@@ -41,6 +46,7 @@ pub(super) async fn crash(engine: &Engine, node: &Node) -> anyhow::Result<FaultR
         node.name
     );
     Ok(FaultReport {
+        at,
         done: format!("SIGKILL of all processes of {}", node.name),
         evidence: format!("it ended with exit code {KILLED}, and its log does not say that it shut down"),
     })
@@ -49,11 +55,13 @@ pub(super) async fn crash(engine: &Engine, node: &Node) -> anyhow::Result<FaultR
 /// Starts the server again. The engine may publish its port at another one of the host.
 pub(super) async fn start(engine: &Engine, node: &Node) -> anyhow::Result<FaultReport> {
     engine.start_container(&node.container).await?;
+    let at = Instant::now();
     let state = engine.inspect_container(&node.container).await?;
     let state = state.with_context(|| format!("the container of {} is gone", node.name))?;
     let port = state.published_ports.get(&PORT);
     node.access.moved_to(*port.with_context(|| format!("no port is published for {}", node.name))?);
     Ok(FaultReport {
+        at,
         done: format!("{} was started", node.name),
         evidence: format!("its log says: {}", line_with(engine, node, &[BEGAN_IN_RECOVERY]).await?),
     })
