@@ -11,7 +11,8 @@ use super::scene::{Burst, Curve, Mark, Panel, Scene, Shape, Stroke, Words};
 use super::series::Series;
 use super::style::Ink;
 use super::time::{Origin, TimeAxis};
-use super::timeline::{arm_name, bucket, origin_line, reading_line, setup};
+use super::timeline::{bucket, origin_line, reading_line, setup};
+use crate::profile::Prefetch;
 use crate::store::{Metric, NodeInfo};
 
 /// The scene of several arms. An arm without a fault begins at its start.
@@ -42,7 +43,13 @@ fn title(arms: &[Recorded<'_>]) -> String {
     profiles.dedup();
     let mut names: Vec<_> = arms.iter().map(|arm| arm.run.arm.as_str()).collect();
     names.dedup();
-    format!("{}: recovery_prefetch {} compared", profiles.join(" and "), names.join(" and "))
+    let profiles = profiles.join(" and ");
+    if names.iter().all(|name| name.parse::<Prefetch>().is_ok()) {
+        format!("{profiles}: recovery_prefetch {} compared", names.join(" and "))
+    } else {
+        // The legend names them.
+        format!("{profiles}: {} arms compared", arms.len())
+    }
 }
 
 /// What the arms share, or one line each where they differ.
@@ -53,7 +60,7 @@ fn subtitles(arms: &[Recorded<'_>]) -> Vec<Words> {
 }
 
 fn legend((place, arm): (usize, &Recorded<'_>)) -> Words {
-    let mut text = format!("{}: {}", arm_name(arm.run), arm.summary.verdict);
+    let mut text = format!("{}: {}", arm.run.arm_in_words(), arm.summary.verdict);
     if let Some(words) = marks::hang_words(arm) {
         text = format!("{text}, {words}");
     }

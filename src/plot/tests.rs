@@ -9,6 +9,7 @@ use super::scene::{Panel, Scene};
 use super::style::Ink;
 use super::testing::{Course, Files, MINUTE, QUICK, made_up, made_up_off, outage};
 use super::*;
+use crate::profile::FaultKind;
 use crate::store::{Cell, Column, EventKind, Metric, Verdict};
 
 /// A decoded picture.
@@ -304,6 +305,38 @@ fn twelve_hours_are_thinned_to_what_the_picture_resolves() {
     }
     assert_eq!(scene.time.title, "hours since the fault");
     drawn_run("twelve-hours", &files);
+}
+
+#[test]
+fn arms_that_are_not_named_after_a_way_of_prefetching_are_called_by_their_names() {
+    let (mut a, mut b) = (made_up(QUICK, &["standby"]), made_up_off(MINUTE));
+    a.run.arm = "any-1".to_owned();
+    b.run.arm = "first-1".to_owned();
+    assert!(timeline::scene(&a.recorded()).title.starts_with("quick, any-1: stalled"));
+    let scene = comparison::scene(&[a.recorded(), b.recorded()]);
+    assert_eq!(scene.title, "quick: 2 arms compared");
+    assert_eq!(scene.legend[0].text, "any-1: stalled, no commit for 88 s");
+}
+
+#[test]
+fn the_end_of_a_fault_that_lasts_is_marked_with_what_was_put_right() {
+    for (kind, words) in [
+        (FaultKind::RestartStandby, "standby started +7 s"),
+        (FaultKind::CutNetwork, "network restored +7 s"),
+    ] {
+        let mut files = made_up(QUICK, &["standby"]);
+        files.run.profile.fault.kind = kind;
+        files.events.push(Event {
+            t_s: QUICK.fault + 7.0,
+            unix_s: 0.0,
+            kind: EventKind::FaultEnded,
+            node: Some("standby".to_owned()),
+            lsn: None,
+            detail: String::new(),
+        });
+        let scene = timeline::scene(&files.recorded());
+        assert!(labels(&scene).iter().any(|label| *label == words), "{:?}", labels(&scene));
+    }
 }
 
 #[test]

@@ -47,12 +47,7 @@ fn title(run: &Recorded<'_>) -> String {
         (verdict, Some(words)) => format!("{verdict}, {words}"),
     };
     let uncapped = if info.capped { "" } else { ", UNCAPPED" };
-    format!("{}, {}{uncapped}: {outcome}", info.profile_name, arm_name(info))
-}
-
-/// `recovery_prefetch=try`
-pub fn arm_name(info: &RunInfo) -> String {
-    format!("recovery_prefetch={}", info.arm)
+    format!("{}, {}{uncapped}: {outcome}", info.profile_name, info.arm_in_words())
 }
 
 fn subtitles(run: &Recorded<'_>) -> Vec<Words> {

@@ -34,7 +34,7 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event], explanation: Opt
 
 fn title(run: &RunInfo) -> String {
     let major = run.server.version_num / 10_000;
-    format!("PostgreSQL {major}, profile {}, recovery_prefetch={}", run.profile_name, run.arm)
+    format!("PostgreSQL {major}, profile {}, {}", run.profile_name, run.arm_in_words())
 }
 
 fn uncapped(run: &RunInfo) -> String {

@@ -79,12 +79,9 @@ async fn what_was_drawn_is_drawn_again_from_the_files_alone() {
     let outcome = carry_out(&site, &request, None).await.unwrap();
     let run = outcome.arms[0].analysed.folder.path();
     let comparison = outcome.comparison.unwrap();
-    let files = [
-        run.join("timeline.png"),
-        run.join("summary.json"),
-        comparison.join("comparison.png"),
-        comparison.join("README.md"),
-    ];
+    let files = [run.join("timeline.png"), run.join("summary.json"), comparison.join("comparison.png")];
+    let lists = ["comparison.json", "README.md"].map(|name| comparison.join(name));
+    let listed = lists.each_ref().map(|list| std::fs::read_to_string(list).unwrap());
     let before: Vec<_> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
     files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
     analysis::redraw(&comparison).unwrap();
@@ -92,6 +89,7 @@ async fn what_was_drawn_is_drawn_again_from_the_files_alone() {
     analysis::redraw(&comparison).unwrap();
     let after: Vec<_> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
     assert!(before == after);
+    assert_eq!(lists.map(|list| std::fs::read_to_string(list).unwrap()), listed);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{Profile, Settings};
+use crate::profile::{Prefetch, Profile, Settings};
 
 /// Everything about a run that is known when it starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct RunInfo {
     pub run_id: String,
     /// Name of the profile.
     pub profile_name: String,
-    /// Name of the arm, as its folder ends: `try`, `off` or `on`.
+    /// Name of the arm, as its folder ends: `try`, `off` or `on`, or that of a scenario's arm.
     pub arm: String,
     /// When the run was started.
     pub started: Timestamp,
@@ -44,6 +44,15 @@ impl RunInfo {
     #[must_use]
     pub fn primary(&self) -> &str {
         self.nodes.iter().find(|node| node.role == Role::Primary).map_or("primary", |node| &node.name)
+    }
+
+    /// What the arm is: `recovery_prefetch=try` where it is named after its way of prefetching, else its name.
+    #[must_use]
+    pub fn arm_in_words(&self) -> String {
+        match self.arm.parse::<Prefetch>() {
+            Ok(prefetch) => format!("recovery_prefetch={prefetch}"),
+            Err(_) => self.arm.clone(),
+        }
     }
 
     /// The standbys, in the order of the profile.
