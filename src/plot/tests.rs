@@ -335,7 +335,7 @@ fn the_end_of_a_fault_that_lasts_is_marked_with_what_was_put_right() {
             detail: String::new(),
         });
         let scene = timeline::scene(&files.recorded());
-        assert!(labels(&scene).iter().any(|label| *label == words), "{:?}", labels(&scene));
+        assert!(labels(&scene).contains(&words), "{:?}", labels(&scene));
     }
 }
 
