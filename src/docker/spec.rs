@@ -180,11 +180,8 @@ impl ContainerSpec {
         let loopback = PortBinding { host_ip: Some("127.0.0.1".to_owned()), host_port: Some(String::new()) };
         let ports = self.published_ports.iter().map(|port| (port_key(*port), Some(vec![loopback.clone()])));
         HostConfig {
-            // What helpers answer and what servers log is read through the engine, whole: whatever its default is.
-            log_config: Some(HostConfigLogConfig {
-                typ: Some("json-file".to_owned()),
-                config: Some(HashMap::from([("max-size".to_owned(), "-1".to_owned())])),
-            }),
+            // What helpers answer and what servers log is read through the engine, whatever its default driver is.
+            log_config: Some(HostConfigLogConfig { typ: Some("json-file".to_owned()), config: None }),
             network_mode: Some(match &self.network {
                 NetworkMode::None => "none".to_owned(),
                 NetworkMode::Named { network, .. } => network.clone(),
