@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::explain::Explanation;
 use crate::plot::{self, PlotError, Recorded};
 use crate::report::{self, Arm};
-use crate::store::{Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
+use crate::store::{self, Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
 use crate::verdict;
 
 /// Why a run could not be analysed.
@@ -175,7 +175,7 @@ fn relative(to: &Path, from: &Path) -> PathBuf {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), AnalysisError> {
-    std::fs::write(path, text).map_err(|source| unwritten(path, source))
+    store::replace(path, text).map_err(|source| unwritten(path, source))
 }
 
 fn unwritten(path: &Path, source: std::io::Error) -> AnalysisError {

@@ -12,6 +12,7 @@ mod node;
 mod raise;
 mod site;
 mod teardown;
+mod version;
 mod wal;
 
 pub use cap::CapError;

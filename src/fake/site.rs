@@ -11,7 +11,7 @@ use crate::measure::Clock;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
 use crate::repro::{ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, Platform, Role, Server, WalAccount, WalModel};
+use crate::store::{CapProof, NodeInfo, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
 /// The site.
@@ -91,11 +91,12 @@ impl Raised for FakeLab {
             role,
             read_iops_cap: Some(200),
             write_iops_cap: Some(200),
-            cap_proof: None,
+            cap_proof: Some(CapProof { read_iops: 200.0, reads: 400, seconds: 2.0 }),
             read_ahead_kb: Some(128),
             settings: [].into(),
         };
-        Ok(vec![node(PRIMARY, Role::Primary), node("standby", Role::Standby)])
+        let standbys = self.standby_names().iter().map(|name| node(name, Role::Standby));
+        Ok(std::iter::once(node(PRIMARY, Role::Primary)).chain(standbys).collect())
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {

@@ -23,6 +23,8 @@ use crate::docker::{DockerError, Engine, PullProgress, labels};
 pub use error::{ImageError, Tried};
 pub use plan::Way;
 pub use request::ImageRequest;
+#[cfg(test)]
+pub(crate) use server::tests::image as server_image_of;
 pub use server::{ImageSource, ListedImage, Provenance, ServerImage};
 pub use version::{NEWEST_MAJOR, OLDEST_MAJOR, ServerVersion, WISHED_MAJOR};
 
@@ -66,6 +68,10 @@ async fn first_that_works(
     let mut tried = Vec::new();
     for way in asked_for.map_or_else(plan::for_default, plan::for_version) {
         match go(engine, way, on_progress).await {
+            // A mirror may serve anything under any tag.
+            Ok(image) if asked_for.is_some_and(|major| image.version.major != major) => {
+                tried.push(Tried { way, reason: format!("it has PostgreSQL {}", image.version) })
+            }
             Ok(mut image) => {
                 if asked_for.is_none() && image.version.major != WISHED_MAJOR {
                     image.note = Some(plan::note(&image, &tried));

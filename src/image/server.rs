@@ -205,12 +205,12 @@ pub(super) async fn built_from(engine: &Engine, origin: &str) -> Result<Option<S
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
 
-    pub(in crate::image) fn image(version: &str) -> ServerImage {
+    pub(crate) fn image(version: &str) -> ServerImage {
         of_source(version, ImageSource::Host)
     }
 

@@ -57,7 +57,12 @@ struct Inbox {
     /// End of the last interval that was taken.
     taken_until_s: f64,
     reports: VecDeque<Report>,
+    /// What pgbench said of the first client that it gave up.
+    lost_client: Option<String>,
 }
+
+/// What pgbench says of a client that it gives up; it goes on with the others.
+const CLIENT_LOST: &str = " aborted in ";
 
 /// Where the reader of pgbench's output leaves the lines and the sampler finds them.
 #[derive(Debug, Default)]
@@ -81,7 +86,15 @@ impl LoadFeed {
         if let Some(report) = Report::parse(line) {
             self.inbox().reports.push_back(report);
             self.arrived.notify_one();
+        } else if line.contains(CLIENT_LOST) {
+            self.inbox().lost_client.get_or_insert_with(|| line.to_owned());
         }
+    }
+
+    /// What pgbench said of the first client that it gave up, if it did.
+    #[must_use]
+    pub fn lost_client(&self) -> Option<String> {
+        self.inbox().lost_client.clone()
     }
 
     /// pgbench has ended; `how` says how.
@@ -188,6 +201,18 @@ mod tests {
 
     fn cell(cells: &[(Column, Cell)], metric: &Metric) -> Option<f64> {
         cells.iter().find(|(column, _)| column.metric == *metric).and_then(|(_, cell)| cell.number())
+    }
+
+    #[test]
+    fn a_client_that_pgbench_gives_up_is_remembered_with_what_it_said() {
+        let feed = LoadFeed::default();
+        feed.line(&line(1.0, 5.0, "2.0"));
+        assert_eq!(feed.lost_client(), None);
+        let said = "pgbench: error: client 3 aborted in command 8 (SQL) of script 0; perhaps the backend died while \
+                    processing";
+        feed.line(said);
+        feed.line("pgbench: error: client 4 script 0 aborted in command 5 query 0: ERROR:  x");
+        assert_eq!(feed.lost_client().as_deref(), Some(said));
     }
 
     #[test]

@@ -55,6 +55,20 @@ pub enum StoreError {
         /// The newest layout that is known here.
         known: u32,
     },
+    /// A file that can be read, and that contradicts itself.
+    #[error("{path}: {what}", path = path.display())]
+    Unsound {
+        /// The file.
+        path: PathBuf,
+        /// How.
+        what: String,
+    },
+    /// A run that ended before it began to record.
+    #[error("{path} holds a run that ended before anything was recorded: there is nothing to judge", path = path.display())]
+    NothingRecorded {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The run's folder exists already.
     #[error("{path} exists already: another run has this name; start again in a second", path = path.display())]
     Taken {
@@ -177,7 +191,11 @@ impl RunFolder {
         if let Some(found) = schema.filter(|found| *found > u64::from(RunInfo::SCHEMA)) {
             return Err(StoreError::Newer { path, found, known: RunInfo::SCHEMA });
         }
-        serde_json::from_value(value).map_err(StoreError::json(&path))
+        let run: RunInfo = serde_json::from_value(value).map_err(StoreError::json(&path))?;
+        match run.contradiction() {
+            Some(what) => Err(StoreError::Unsound { path, what }),
+            None => Ok(run),
+        }
     }
 
     /// Saves `summary.json`.
@@ -218,6 +236,7 @@ impl RunFolder {
     /// # Errors
     /// When it is missing or not the lab's.
     pub fn timeline(&self) -> Result<Timeline, StoreError> {
+        self.was_recorded()?;
         Timeline::read(&self.timeline_path())
     }
 
@@ -226,7 +245,18 @@ impl RunFolder {
     /// # Errors
     /// When it is missing or not the lab's.
     pub fn events(&self) -> Result<Vec<Event>, StoreError> {
+        self.was_recorded()?;
         read_events(&self.events_path())
+    }
+
+    /// Tells a run that was killed while its nodes were set up from one that lacks a file.
+    fn was_recorded(&self) -> Result<(), StoreError> {
+        let is_run = self.path.join("run.json").exists();
+        let has_any = self.timeline_path().exists() || self.events_path().exists();
+        if is_run && !has_any {
+            return Err(StoreError::NothingRecorded { path: self.path.clone() });
+        }
+        Ok(())
     }
 }
 
@@ -241,7 +271,23 @@ fn point_latest_at(parent: &Path, name: &str) -> Result<(), StoreError> {
 fn save_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
     let mut text = serde_json::to_string_pretty(value).map_err(StoreError::json(path))?;
     text.push('\n');
-    std::fs::write(path, text).map_err(StoreError::io(path))
+    replace(path, &text).map_err(StoreError::io(path))
+}
+
+/// Puts a text in the place of what the file held. Whoever reads it, and whoever is killed meanwhile, has the old one
+/// or the new one, never part of one.
+///
+/// # Errors
+/// When it cannot be written; then the old one stays.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let fresh = path.with_file_name(format!(".{name}.new"));
+    let replaced = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, path));
+    if replaced.is_err() {
+        // Half a file is of use to nobody.
+        let _ = std::fs::remove_file(&fresh);
+    }
+    replaced
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {

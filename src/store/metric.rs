@@ -255,6 +255,33 @@ mod tests {
         }
     }
 
+    /// The profile refuses them: see its check.
+    #[test]
+    fn of_all_names_only_those_that_a_profile_refuses_are_read_back_as_another_node() {
+        let metrics: Vec<Metric> = Metric::FIXED.into_iter().chain([Metric::prefetched()]).collect();
+        let words = metrics.iter().flat_map(|metric| {
+            let name = metric.name();
+            let cuts: Vec<String> = name
+                .match_indices('_')
+                .map(|(at, _)| name.get(..at).unwrap_or_default().to_owned())
+                .collect();
+            cuts.into_iter().chain([name])
+        });
+        let mut names: Vec<String> =
+            words.flat_map(|word| [format!("a_{word}"), format!("a_{word}_b"), word]).collect();
+        names.sort();
+        names.dedup();
+        assert!(names.len() > 100);
+        for name in names {
+            let is_read_back = metrics.iter().all(|metric| {
+                let column = Column::new(&name, metric.clone());
+                Column::parse(&column.to_string()) == Some(column)
+            });
+            let is_refused = name.ends_with("_startup") || name.contains("_recovery_prefetch");
+            assert_eq!(is_read_back, !is_refused, "{name}");
+        }
+    }
+
     #[test]
     fn a_foreign_column_is_no_metric() {
         for name in ["t_s", "phase", "standby", "_tps", "standby_tps_", "standby_iops", ""] {

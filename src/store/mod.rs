@@ -5,6 +5,7 @@
 
 mod events;
 mod folder;
+mod log;
 mod metric;
 mod run;
 mod summary;
@@ -12,6 +13,7 @@ mod timeline;
 mod wal;
 
 pub use events::{Event, EventKind, EventLog, read_events};
+pub(crate) use folder::replace;
 pub use folder::{RunFolder, StoreError};
 pub use metric::{Column, Metric};
 pub use run::{CapProof, NodeInfo, Platform, Role, RunInfo, Server};

@@ -1,7 +1,7 @@
 //! The run as the verdict sees it: its moments, its faulted standby, its hang.
 
 use crate::profile::Course;
-use crate::store::{Event, EventKind, Metric, Row, RunInfo, Timeline};
+use crate::store::{CapProof, Column, Event, EventKind, Metric, Row, RunInfo, Timeline};
 
 use super::gaps::{self, Gap};
 use super::hang::Hang;
@@ -91,6 +91,11 @@ impl<'a> Case<'a> {
     pub fn read_iops_cap(&self) -> Option<u64> {
         let node = self.run.nodes.iter().find(|node| node.name == self.faulted())?;
         node.read_iops_cap
+    }
+
+    /// What the probe of the faulted standby's disk measured before the run.
+    pub fn cap_proof(&self) -> Option<CapProof> {
+        self.run.nodes.iter().find(|node| node.name == self.faulted())?.cap_proof
     }
 
     /// The first event of this kind.
@@ -193,11 +198,12 @@ impl<'a> Case<'a> {
         if let Some(streaming) = row.number(self.faulted(), &Metric::WalreceiverStreaming) {
             return Some(streaming > 0.0);
         }
-        // A standby that starts answers nobody until it is consistent: the primary knows whether it is connected.
+        // A standby that starts answers nobody until it is consistent, and one behind a full queue answers late: the
+        // primary knows whether it is connected.
         let primary_answers = row.number(self.run.primary(), &Metric::WalLsn).is_some();
-        let restarted = self.restart().is_some_and(|restart| row.t_s > restart.to_s);
-        (restarted && primary_answers && row.text(self.faulted(), &Metric::SyncState).is_none())
-            .then_some(false)
+        let primary_tells = self.timeline.columns.contains(&Column::new(self.faulted(), Metric::SyncState));
+        let connected = row.text(self.faulted(), &Metric::SyncState).is_some();
+        (primary_tells && primary_answers && !connected).then_some(false)
     }
 
     /// WAL not replayed, by the row at the fault or the last before it. The two LSNs it comes from are asked for one
