@@ -9,6 +9,8 @@ pub mod experiment;
 pub mod explain;
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+mod fuzz;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;

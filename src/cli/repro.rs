@@ -19,7 +19,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
     let request = request(&args, command_line)?;
     if args.dry_run {
         if let Some(plan) = Plan::of(&request) {
-            println!("{plan}");
+            say!("{plan}")?;
         }
         return Ok(Exit::Success);
     }
@@ -27,11 +27,11 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
     log_to(&progress);
     let stop = interrupt::stop_on_signal(&progress)?;
     progress.step("connecting to the Docker engine");
-    let site = DockerSite::new(Engine::connect().await?, args.server.request());
+    let site = DockerSite::new(Engine::connect().await?);
     let outcome = repro::repro(&site, &request, &progress, &stop).await;
     progress.finish();
     let outcome = outcome?;
-    tell(&outcome);
+    tell(&outcome)?;
     Ok(exit_of(&outcome, &args.expect))
 }
 
@@ -39,6 +39,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
 fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Request> {
     let template = Template::find(&args.profile)?;
     let arms = Arm::of(&template, &args.set, &args.arm, &args.prefetch)?;
+    let arms = Arm::on_servers(arms, &args.servers.requests());
     let twice =
         arms.iter().enumerate().find(|(at, arm)| arms[..*at].iter().any(|earlier| earlier.name == arm.name));
     if let Some((_, arm)) = twice {
@@ -88,14 +89,15 @@ fn log_to(progress: &Progress) {
     let _ = log.with_writer(progress.clone()).try_init();
 }
 
-fn tell(outcome: &Outcome) {
+fn tell(outcome: &Outcome) -> std::io::Result<()> {
     for arm in &outcome.arms {
-        println!("{}: {}", arm.analysed.run.arm, report::headline(&arm.analysed.run, &arm.analysed.summary));
-        println!("  {}", arm.analysed.folder.path().display());
+        say!("{}: {}", arm.analysed.run.arm, report::headline(&arm.analysed.run, &arm.analysed.summary))?;
+        say!("  {}", arm.analysed.folder.path().display())?;
     }
     if let Some(comparison) = &outcome.comparison {
-        println!("comparison: {}", comparison.display());
+        say!("comparison: {}", comparison.display())?;
     }
+    Ok(())
 }
 
 fn exit_of(outcome: &Outcome, expected: &[repro::Expectation]) -> Exit {

@@ -25,12 +25,6 @@ pub(super) fn check(profile: &Profile, written: &Table) -> Vec<Problem> {
     checker.problems
 }
 
-/// Would a column of the node with this name be taken for another one of a node with a shorter name: `a_startup` and
-/// `reads_total` for `a` and `startup_reads_total`?
-fn is_ambiguous(name: &str) -> bool {
-    name.ends_with("_startup") || name.contains("_recovery_prefetch")
-}
-
 /// Does each name of a standby mean one?
 #[derive(PartialEq, Eq)]
 enum Names {
@@ -87,17 +81,8 @@ impl Checker<'_> {
         let mut seen = BTreeSet::new();
         let mut names = Names::Unique;
         for (index, standby) in self.profile.standby.iter().enumerate() {
-            let way = [Step::Key("standby"), Step::Item(index), Step::Key("name")];
-            if is_ambiguous(&standby.name) {
-                self.refuse(
-                    &way,
-                    format!("{:?}", standby.name),
-                    "a name that neither ends in \"_startup\" nor holds \"_recovery_prefetch\": columns of the \
-                     timeline begin so"
-                        .to_owned(),
-                );
-            }
             if !seen.insert(standby.name.as_str()) {
+                let way = [Step::Key("standby"), Step::Item(index), Step::Key("name")];
                 self.refuse(
                     &way,
                     format!("{:?}", standby.name),

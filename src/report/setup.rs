@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::human;
 use crate::profile::{Machine, Profile, SyncMethod, Update};
-use crate::store::{NodeInfo, Role, RunInfo};
+use crate::store::{NodeInfo, Role, RunInfo, Server};
 
 use super::markdown::Table;
 use super::{or_none, or_not_known, plural};
@@ -19,6 +19,7 @@ pub(super) fn lines(run: &RunInfo) -> String {
             "PostgreSQL {}, image `{}` ({}; `{}`)",
             server.version, server.image, server.source, server.image_id
         ),
+        own_build(server),
         format!(
             "profile `{}`: pgbench scale {}, {} TPS by {} clients; {} in {}; data checksums {}",
             run.profile_name,
@@ -27,7 +28,7 @@ pub(super) fn lines(run: &RunInfo) -> String {
             profile.workload.clients,
             update(profile),
             batches(&profile.update),
-            if profile.postgres.data_checksums { "on" } else { "off" },
+            profile.postgres.data_checksums,
         ),
         format!("synchronous replication: {}", synchronous(run)),
         format!(
@@ -54,8 +55,21 @@ pub(super) fn lines(run: &RunInfo) -> String {
             run.started
         ),
     ];
+    if !server.unknown_settings.is_empty() {
+        let names: Vec<String> = server.unknown_settings.iter().map(|name| format!("`{name}`")).collect();
+        let what = "settings of the profile that this server does not know and that were left out";
+        lines.push(format!("{what}: {}", names.join(", ")));
+    }
     lines.extend(server.note.clone());
-    lines.iter().map(|line| format!("- {line}\n")).collect()
+    lines.iter().filter(|line| !line.is_empty()).map(|line| format!("- {line}\n")).collect()
+}
+
+/// Where a build of the user's own is from, what it says it is, and how it was configured.
+fn own_build(server: &Server) -> String {
+    let Some(build) = &server.build else { return String::new() };
+    let said = or_not_known(build.version.as_ref(), String::clone);
+    let configured = build.configure.as_ref().map(|options| format!(", `{options}`")).unwrap_or_default();
+    format!("built by its user, from `{}`: {said}{configured}", build.prefix)
 }
 
 /// What the update runs.
@@ -126,14 +140,18 @@ fn machine<'a>(run: &'a RunInfo, node: &NodeInfo) -> Option<&'a Machine> {
     }
 }
 
-/// The settings that differ from the server's built-in defaults, by node; nothing when none does.
+/// The settings of each node's configuration, and those defaults that depend on the version; nothing when there is
+/// neither.
 pub(super) fn settings(run: &RunInfo) -> Option<String> {
-    let names: BTreeSet<&String> = run.nodes.iter().flat_map(|node| node.settings.keys()).collect();
+    let of_node =
+        |node: &'_ NodeInfo| node.settings.keys().chain(node.defaults.keys()).cloned().collect::<Vec<_>>();
+    let names: BTreeSet<String> = run.nodes.iter().flat_map(of_node).collect();
     let mut table = Table::new(header("setting", &run.nodes));
     for name in names {
-        let value = |node: &NodeInfo| match node.settings.get(name) {
-            Some(value) => format!("`{value}`"),
-            None => "default".to_owned(),
+        let value = |node: &NodeInfo| match (node.settings.get(&name), node.defaults.get(&name)) {
+            (Some(value), _) => format!("`{value}`"),
+            (None, Some(value)) => format!("default: `{value}`"),
+            (None, None) => "default".to_owned(),
         };
         table.row(std::iter::once(format!("`{name}`")).chain(run.nodes.iter().map(value)));
     }

@@ -59,6 +59,9 @@ pub struct Event {
     pub detail: String,
 }
 
+/// The columns, by the names of an [`Event`]'s fields.
+const COLUMNS: [&str; 6] = ["t_s", "unix_s", "kind", "node", "lsn", "detail"];
+
 /// Appends events to `events.csv`; each is with the kernel when `append` returns.
 #[derive(Debug)]
 pub struct EventLog {
@@ -71,7 +74,7 @@ impl EventLog {
     /// # Errors
     /// When the file cannot be made or written.
     pub fn create(path: &Path) -> Result<Self, StoreError> {
-        Ok(Self { csv: CsvLog::create(path, ["t_s", "unix_s", "kind", "node", "lsn", "detail"])? })
+        Ok(Self { csv: CsvLog::create(path, COLUMNS)? })
     }
 
     /// Appends one event.
@@ -88,9 +91,13 @@ impl EventLog {
 /// # Errors
 /// When the file cannot be read or holds a row that is not an event.
 pub fn read_events(path: &Path) -> Result<Vec<Event>, StoreError> {
-    let text = std::fs::read_to_string(path).map_err(StoreError::io(path))?;
+    let text = std::fs::read_to_string(path).map_err(StoreError::read(path))?;
     let mut csv = csv::Reader::from_reader(whole_lines(path, &text)?.as_bytes());
     let header = csv.headers().map_err(StoreError::csv(path))?.clone();
+    let missing = COLUMNS.iter().find(|name| !header.iter().any(|column| column == **name));
+    if let Some(name) = missing.filter(|_| !text.is_empty()) {
+        return Err(StoreError::foreign(path, 1, format!("there is no column {name}")));
+    }
     let mut events = Vec::new();
     for record in csv.records() {
         let record = record.map_err(StoreError::csv(path))?;

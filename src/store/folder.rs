@@ -8,9 +8,18 @@ use serde::de::DeserializeOwned;
 
 use super::{Event, RunInfo, Summary, Timeline, WalAccount, read_events};
 
+/// What to do about a file that is not as it was.
+const AS_WRITTEN: &str = "the lab reads its files only as it wrote them";
+
 /// Why a file of a run could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// A file that every run has.
+    #[error("{path} is missing: a run is read from its run.json, timeline.csv and events.csv together", path = path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file system refused.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -20,7 +29,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Not a CSV file of the lab.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {source}; {AS_WRITTEN}", path = path.display())]
     Csv {
         /// The file.
         path: PathBuf,
@@ -28,7 +37,7 @@ pub enum StoreError {
         source: csv::Error,
     },
     /// A CSV file, but not one of the lab.
-    #[error("{path}:{line}: {what}", path = path.display())]
+    #[error("{path}:{line}: {what}; {AS_WRITTEN}", path = path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -38,7 +47,7 @@ pub enum StoreError {
         what: String,
     },
     /// Not a JSON file of the lab.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {source}; {AS_WRITTEN}", path = path.display())]
     Json {
         /// The file.
         path: PathBuf,
@@ -56,7 +65,7 @@ pub enum StoreError {
         known: u32,
     },
     /// A file that can be read, and that contradicts itself.
-    #[error("{path}: {what}", path = path.display())]
+    #[error("{path}: {what}; {AS_WRITTEN}", path = path.display())]
     Unsound {
         /// The file.
         path: PathBuf,
@@ -81,6 +90,15 @@ impl StoreError {
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
+    }
+
+    /// Of a file that is to be read.
+    pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path },
+            _ => Self::Io { path, source },
+        }
     }
 
     pub(super) fn csv(path: &Path) -> impl FnOnce(csv::Error) -> Self {
@@ -228,7 +246,14 @@ impl RunFolder {
     /// When it is not the lab's.
     pub fn wal(&self) -> Result<Option<WalAccount>, StoreError> {
         let path = self.path.join(WAL);
-        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+        if !path.exists() {
+            return Ok(None);
+        }
+        let account: WalAccount = read_json(&path)?;
+        match account.contradiction() {
+            Some(what) => Err(StoreError::Unsound { path, what }),
+            None => Ok(Some(account)),
+        }
     }
 
     /// Reads `timeline.csv`.
@@ -291,7 +316,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let text = std::fs::read_to_string(path).map_err(StoreError::io(path))?;
+    let text = std::fs::read_to_string(path).map_err(StoreError::read(path))?;
     serde_json::from_str(&text).map_err(StoreError::json(path))
 }
 
@@ -322,6 +347,6 @@ mod tests {
     #[test]
     fn an_error_names_its_file() {
         let error = RunFolder::at("/no/such/run").run().unwrap_err().to_string();
-        assert!(error.starts_with("/no/such/run/run.json: "), "{error}");
+        assert!(error.starts_with("/no/such/run/run.json is missing"), "{error}");
     }
 }

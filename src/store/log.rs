@@ -77,10 +77,10 @@ const END_OF_TIME_S: f64 = 253_402_300_800.0;
 /// Refuses what is no moment of a run.
 pub(super) fn moment(t_s: f64, unix_s: f64) -> Result<(), String> {
     if !(t_s.is_finite() && t_s.abs() <= LONGEST_S) {
-        return Err(format!("{t_s} is no time of a run"));
+        return Err(format!("{t_s:?} is no time of a run"));
     }
     if !(0.0..END_OF_TIME_S).contains(&unix_s) {
-        return Err(format!("{unix_s} is no time since 1970"));
+        return Err(format!("{unix_s:?} is no time since 1970"));
     }
     Ok(())
 }

@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The profile refuses them: see its check.
+    /// A profile refuses them: see `is_standby_name`.
     #[test]
     fn of_all_names_only_those_that_a_profile_refuses_are_read_back_as_another_node() {
         let metrics: Vec<Metric> = Metric::FIXED.into_iter().chain([Metric::prefetched()]).collect();

@@ -17,10 +17,16 @@ const NEAR_CAP: f64 = 0.9;
 /// The verdict as the definitions have it, and what is to be said of it.
 pub(super) fn outcome(case: &Case, reads: &HangReads) -> (Verdict, Vec<Finding>) {
     match (case.hang_s(), case.long_hang()) {
-        (None, _) => (Verdict::Inconclusive, Vec::new()),
+        (None, _) => (Verdict::Inconclusive, nothing_seen(case).into_iter().collect()),
         (_, Some(hang)) => (Verdict::Stalled, stalled(case, hang, reads)),
         (Some(_), None) => (Verdict::NoStall, no_stall(case)),
     }
+}
+
+/// A fault after which no row tells of the load. Without a fault that is the reason.
+fn nothing_seen(case: &Case) -> Option<Finding> {
+    case.fault()?;
+    Some(Disqualifies("no row tells what became of commits after the fault".to_owned()))
 }
 
 fn stalled(case: &Case, hang: Hang, reads: &HangReads) -> Vec<Finding> {
