@@ -272,7 +272,8 @@ fn a_folder_that_cannot_be_written_is_named() {
 /// Files that a killed lab may leave, or that say nothing: they are drawn, and nothing is made of them.
 #[test]
 fn a_file_that_ends_early_is_drawn_and_says_that_nothing_is_known() {
-    let cut: &[(&str, fn(&str) -> String)] = &[
+    type Cut = (&'static str, fn(&str) -> String);
+    let cut: &[Cut] = &[
         ("timeline.csv", |_| String::new()),
         ("timeline.csv", |text| text.lines().next().unwrap().to_owned() + "\n"),
         ("timeline.csv", |text| text[..50_000].to_owned()),
