@@ -51,8 +51,8 @@ impl Site for FakeSite {
         let server = Server {
             version: "18.6".to_owned(),
             version_num: 180_006,
-            image: "fake".to_owned(),
-            image_id: "sha256:0".to_owned(),
+            image: Some("fake".to_owned()),
+            image_id: Some("sha256:0".to_owned()),
             source: "fake".to_owned(),
             note: None,
         };

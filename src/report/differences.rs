@@ -118,7 +118,7 @@ mod tests {
         for node in &mut one.nodes {
             node.settings.remove("max_wal_size");
         }
-        other.profile.synchronous.standbys.push("standby".to_owned());
+        other.profile_mut().synchronous.standbys.push("standby".to_owned());
         other.run_id = "another".to_owned();
         let found: Vec<(String, String)> = differences([&one, &other].into_iter())
             .into_iter()
@@ -135,14 +135,14 @@ mod tests {
     #[test]
     fn a_thing_that_stands_in_several_places_differs_once() {
         let (one, mut other) = (Story::stalled().run, Story::stalled().run);
-        for standby in &mut other.profile.standby {
+        for standby in &mut other.profile_mut().standby {
             standby.machine.read_iops = Iops::Capped(400);
         }
         for node in &mut other.nodes {
             node.read_iops_cap = Some(400);
             node.settings.insert("full_page_writes".to_owned(), "off".to_owned());
         }
-        other.profile.postgres.common.insert("full_page_writes".to_owned(), "off".to_owned());
+        other.profile_mut().postgres.common.insert("full_page_writes".to_owned(), "off".to_owned());
         other.server.version = "17.12".to_owned();
         other.server.version_num = 170_012;
         let found = differences([&one, &other].into_iter());

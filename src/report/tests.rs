@@ -23,7 +23,7 @@ fn headline_of(story: &Story) -> String {
 
 fn uncapped() -> Story {
     let mut story = Story::stalled();
-    story.run.capped = false;
+    story.run.capped = Some(false);
     for node in &mut story.run.nodes {
         node.read_iops_cap = None;
         node.write_iops_cap = None;
