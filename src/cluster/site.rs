@@ -264,8 +264,8 @@ fn server(image: &ServerImage, unknown_settings: Vec<String>) -> Server {
         // Without the program's name, as `server_version` shows it: `18.6 (Debian 18.6-3)`.
         version: image.version.text.trim_start_matches("postgres (PostgreSQL) ").to_owned(),
         version_num: image.version.number,
-        image: image.reference.clone(),
-        image_id: image.id.clone(),
+        image: Some(image.reference.clone()),
+        image_id: Some(image.id.clone()),
         source: image.source.to_string(),
         note: image.note.clone(),
         build,

@@ -51,8 +51,8 @@ fn server(request: &ImageRequest) -> Server {
     Server {
         version: format!("{major}.6"),
         version_num: major * 10_000 + 6,
-        image: format!("fake-{major}"),
-        image_id: "sha256:0".to_owned(),
+        image: Some(format!("fake-{major}")),
+        image_id: Some("sha256:0".to_owned()),
         source: "fake".to_owned(),
         note: None,
         build: None,

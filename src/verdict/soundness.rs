@@ -5,6 +5,7 @@ use crate::store::{EventKind, Metric, Row};
 
 use super::Finding::{self, Disqualifies, Limits};
 use super::case::{self, Case};
+use super::silence;
 use super::window::{Edges, Lost, Window};
 
 /// How many rows in a row may lack the load's report.
@@ -50,12 +51,14 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
 }
 
 fn uncapped(case: &Case) -> Option<Finding> {
-    (!case.run.capped)
+    case.run
+        .is_uncapped()
         .then(|| Limits("the disks were not capped: this says nothing of a server whose disk is".to_owned()))
 }
 
 fn no_fault(case: &Case) -> Option<Finding> {
-    if case.fault().is_some() {
+    // Where the lab only watched, what is not marked is looked for.
+    if case.fault().is_some() || case.run.observed().is_some() {
         return None;
     }
     Some(Disqualifies(match case.first(EventKind::Interrupted) {
@@ -65,7 +68,8 @@ fn no_fault(case: &Case) -> Option<Finding> {
 }
 
 fn not_verified(case: &Case) -> Option<Finding> {
-    let fault = case.fault()?;
+    // A mark is the user's word.
+    let fault = case.fault().filter(|_| case.run.observed().is_none())?;
     case.first(EventKind::FaultVerified).is_none().then(|| {
         Disqualifies(format!("nothing confirms that the fault did what it should: {}", fault.detail))
     })
@@ -74,7 +78,8 @@ fn not_verified(case: &Case) -> Option<Finding> {
 /// A run that ended as it should, whatever it showed, has looked at the servers' logs and said so. Nothing is known
 /// of one that was killed, or that could no longer write.
 fn no_last_word(case: &Case) -> Option<Finding> {
-    let concluded = !case.run.has_last_word() || case.first(EventKind::Concluded).is_some();
+    let has_last_word = case.run.has_last_word() && case.run.observed().is_none();
+    let concluded = !has_last_word || case.first(EventKind::Concluded).is_some();
     (!concluded && case.first(EventKind::Disqualified).is_none()).then(|| {
         Disqualifies(
             "the run has no last word: the lab was killed, or its own disk was full; nobody looked at the servers' logs"
@@ -85,7 +90,7 @@ fn no_last_word(case: &Case) -> Option<Finding> {
 
 /// The probe before the run is what shows that the cap was there at all.
 fn cap_unproved(case: &Case) -> Option<Finding> {
-    let cap = case.read_iops_cap().filter(|_| case.run.capped)?;
+    let cap = case.read_iops_cap().filter(|_| !case.run.is_uncapped())?;
     match case.cap_proof() {
         Some(proof) if proof.read_iops <= PROOF_SLACK * cap as f64 => None,
         Some(proof) => Some(Disqualifies(format!(
@@ -149,10 +154,18 @@ fn cap_unseen(case: &Case) -> Option<Finding> {
 }
 
 /// A paused standby replays nothing, and with `synchronous_commit = remote_apply` any of them can hold a commit.
+///
+/// Nobody minds a pause of servers that were only watched, unless commits stood still in it.
 fn replay_paused(case: &Case) -> impl Iterator<Item = Finding> {
-    case.run.standbys().filter_map(|node| {
+    let window = match case.run.observed() {
+        Some(_) => case.long_hang().map(|hang| hang.window()),
+        None => Some(Window { to_s: f64::INFINITY, ..case.experiment() }),
+    };
+    let minded = |name: &str| case.run.observed().is_none() || name == case.faulted();
+    case.run.standbys().filter(move |node| minded(&node.name)).filter_map(move |node| {
+        let window = window?;
         let paused = |row: &&Row| row.number(&node.name, &Metric::ReplayPaused) == Some(1.0);
-        let mut rows = case.rows_after(case.experiment().from_s).filter(paused);
+        let mut rows = case.rows_after(window.from_s).filter(|row| row.t_s <= window.to_s).filter(paused);
         let first = rows.next()?;
         Some(Disqualifies(format!(
             "replay was paused on {} from {} on, in {} rows",
@@ -167,7 +180,9 @@ fn replay_paused(case: &Case) -> impl Iterator<Item = Finding> {
 /// what the fault did then is not what it would have done.
 fn away_before_the_fault(case: &Case) -> impl Iterator<Item = Finding> {
     let from_s = case.experiment().from_s;
-    let to_s = case.fault().map_or(f64::NEG_INFINITY, |fault| fault.t_s);
+    // Of servers that were only watched, a mark is no fault of the lab's.
+    let fault = case.fault().filter(|_| case.run.observed().is_none());
+    let to_s = fault.map_or(f64::NEG_INFINITY, |fault| fault.t_s);
     case.run.standbys().filter_map(move |node| {
         let away = |row: &&Row| row.number(&node.name, &Metric::WalreceiverStreaming) == Some(0.0);
         let first = case.rows_after(from_s).take_while(|row| row.t_s < to_s).find(away)?;
@@ -181,6 +196,9 @@ fn away_before_the_fault(case: &Case) -> impl Iterator<Item = Finding> {
 
 /// Without the load's reports nobody knows whether there were commits.
 fn load_silent(case: &Case) -> Option<Finding> {
+    if case.run.observed().is_some() {
+        return silence::waiters_hidden(case);
+    }
     let mut rows = 0_usize;
     let mut silent = 0_usize;
     let mut in_a_row = 0_usize;
@@ -203,7 +221,7 @@ fn load_silent(case: &Case) -> Option<Finding> {
 }
 
 fn rows_missing(case: &Case) -> Option<Finding> {
-    let fault_s = case.fault()?.t_s;
+    let fault_s = case.judged_from_s()?;
     let rows = &case.timeline.rows;
     let (_, from_fault) =
         rows.split_at_checked(rows.partition_point(|row| row.t_s <= fault_s).saturating_sub(1))?;
@@ -211,7 +229,8 @@ fn rows_missing(case: &Case) -> Option<Finding> {
     let ticks = missed + from_fault.len() as u64;
     (missed as f64 > MISSING_SHARE * ticks as f64).then(|| {
         Disqualifies(format!(
-            "{missed} of {ticks} rows after the fault are missing: the machine did not keep up with the sampling"
+            "{missed} of {ticks} rows {} are missing: the machine did not keep up with the sampling",
+            if case.fault().is_some() { "after the fault" } else { "of the record" },
         ))
     })
 }
@@ -233,12 +252,14 @@ fn restarted(case: &Case) -> impl Iterator<Item = Finding> {
             Some((counter.fall(case.experiment())?, metric))
         })
         .min_by(|one, other| one.0.total_cmp(&other.0))?;
-        Some(Disqualifies(format!(
+        let what = format!(
             "{} of {} went backwards at {}: the server was started anew or its statistics were reset",
             metric.name(),
             node.name,
             human::moment(t_s)
-        )))
+        );
+        // Servers that were only watched may be started anew; what cannot be counted over it is null.
+        Some(if case.run.observed().is_some() { Limits(what) } else { Disqualifies(what) })
     })
 }
 
@@ -253,9 +274,16 @@ fn clock_stepped(case: &Case) -> Option<Finding> {
         .map(|(before, after)| (after.t_s, (after.unix_s - before.unix_s) - (after.t_s - before.t_s)))
         .find(|(_, step)| step.abs() > CLOCK_STEP_S)
         .map(|(t_s, step)| {
-            Disqualifies(format!(
-                "the wall clock stepped by {step:+.1} s at {}: the servers' timeouts and delays go by it",
-                human::moment(t_s)
-            ))
+            let moment = human::moment(t_s);
+            match case.run.observed() {
+                // Their machines have clocks of their own.
+                Some(_) => Limits(format!(
+                    "the wall clock of the lab's machine stepped by {step:+.1} s at {moment}: from there on the times in \
+                     the servers' logs are not those of the timeline"
+                )),
+                None => Disqualifies(format!(
+                    "the wall clock stepped by {step:+.1} s at {moment}: the servers' timeouts and delays go by it"
+                )),
+            }
         })
 }

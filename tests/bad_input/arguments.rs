@@ -27,7 +27,7 @@ const FLAGS: &[(&str, &str, &[&str])] = &[
     (
         "--set",
         "standby.name=standby_startup",
-        &["--set standby.name=standby_startup", "no \"_startup\" at its end"],
+        &["--set standby.name=standby_startup", "no \"_startup\" or \"_probe\" at its end"],
     ),
     (
         "--set",

@@ -37,7 +37,7 @@ fn a_cap_that_no_probe_has_proved_is_none() {
     for mut story in [Story::stalled(), Story::no_stall()] {
         story.run.nodes[1].cap_proof = None;
         assert_disqualified(&story, "nothing proves the cap of standby: run.json has no probe of it");
-        story.run.capped = false;
+        story.run.capped = Some(false);
         story.run.nodes[1].read_iops_cap = None;
         assert_ne!(judged(&story).verdict, Verdict::Inconclusive);
     }
