@@ -5,6 +5,8 @@ pub mod cli;
 pub mod cluster;
 pub mod disk;
 pub mod docker;
+#[cfg(test)]
+mod endurance;
 pub mod experiment;
 pub mod explain;
 #[cfg(test)]

@@ -361,15 +361,3 @@ async fn every_run_that_ends_by_itself_has_a_last_word() {
     let told = tell(Script::stalling(), &profile(), Some(Duration::from_secs(17))).await;
     assert_eq!(told.events.last().unwrap().kind, EventKind::Concluded);
 }
-
-#[tokio::test(start_paused = true)]
-async fn twelve_hours_have_a_row_for_every_second() {
-    let mut profile = profile();
-    let half_a_day = Duration::from_secs(12 * 3_600);
-    profile.watch.deadline = half_a_day;
-    let told = tell(Script::stalling().with(Mishap::NeverStreams), &profile, None).await;
-    assert_eq!(told.ending.as_ref().unwrap(), &Ending::GaveUp);
-    assert!(told.took > half_a_day);
-    assert!(told.timeline.rows.len() as u64 > half_a_day.as_secs());
-    assert!(told.timeline.rows.iter().zip(1..).all(|(row, tick)| row.tick == tick));
-}

@@ -5,7 +5,7 @@ use super::{FAILED, USAGE, assert_refused};
 const REPRO: [&str; 4] = ["repro", "--dry-run", "--profile", "smoke"];
 
 /// A flag and its value, and what is said of it; `tests/cli.rs` has the plain mistakes.
-const FLAGS: &[(&str, &str, &[&str])] = &[
+pub(crate) const FLAGS: &[(&str, &str, &[&str])] = &[
     ("--set", "=", &["--set", "is not KEY=VALUE, as in standby.read_iops=1000"]),
     ("--set", "a=", &["--set a=: unknown key \"a\"", "known here: description, workload"]),
     ("--set", ".=1", &["--set .=1: unknown key \"\""]),

@@ -52,3 +52,9 @@ fn recorded_run(dir: &Path) -> PathBuf {
     }
     to
 }
+
+#[test]
+fn there_are_more_than_a_hundred_cases() {
+    let cases = arguments::FLAGS.len() + profiles::files().len() + results::REFUSED.len();
+    assert!(cases > 100, "{cases}");
+}

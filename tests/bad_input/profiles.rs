@@ -7,7 +7,7 @@ use super::{USAGE, assert_refused, stall_lab};
 const ARM: &str = "extends = \"smoke\"\ndescription = \"x\"\n";
 
 /// A file's content, and what is said of it.
-fn files() -> Vec<(Vec<u8>, &'static [&'static str])> {
+pub(crate) fn files() -> Vec<(Vec<u8>, &'static [&'static str])> {
     let arm = |text: &str| format!("{ARM}{text}").into_bytes();
     vec![
         (b"".to_vec(), &["mine.toml: description: missing", "mine.toml: watch: missing"]),

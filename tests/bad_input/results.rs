@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{FAILED, assert_refused, recorded_run, stall_lab};
 
 /// What is done to a file of the recorded outage, and what is said of it.
-struct Damage {
+pub(crate) struct Damage {
     file: &'static str,
     to: fn(&str) -> String,
     words: &'static [&'static str],
@@ -27,7 +27,7 @@ fn begins(line: &str, fields: &str) -> String {
     std::iter::once(fields).chain(line.split(',').skip(count)).collect::<Vec<_>>().join(",")
 }
 
-const REFUSED: &[Damage] = &[
+pub(crate) const REFUSED: &[Damage] = &[
     damage("run.json", |_| String::new(), &["run/run.json: EOF", "reads its files only as it wrote them"]),
     damage("run.json", |text| text[..500].to_owned(), &["run/run.json: EOF", "line 2"]),
     damage("run.json", |_| "[]".to_owned(), &["run/run.json: "]),

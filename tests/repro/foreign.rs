@@ -31,7 +31,7 @@ impl Foreign {
         let (volume, file) = (format!("stall-lab-{other}-images"), format!("stall-lab-{other}.img"));
         engine.create_volume(&volume, &labels::of(&other, Kind::Images), &[].into()).await.unwrap();
         let helper = DiskHelper::new(engine.clone(), &docker.image.reference, &other);
-        helper.format(&volume, &file, 128 << 20, (0, 0)).await.unwrap();
+        helper.format(&volume, &file, 512 << 20, (0, 0)).await.unwrap();
         helper.attach("node", &volume, &file, 128).await.unwrap();
         Self { name, other, _lease: lease }
     }

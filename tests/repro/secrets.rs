@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::*;
 use stall_lab::docker::{Address, ExecOutput, ExecSpec};
 
-/// A script, a setting and a description of somebody who would like to be root. `@` stands for a quote.
+/// A script and settings of somebody who would like to be root.
 const SCRIPT: &str = "workload.script=\\set aid random(1, 300000)\n\
     UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid; -- $(touch /tmp/owned) `touch /tmp/owned`";
-const SEARCH_PATH: &str = "'; drop table pgbench_accounts; -- $(touch /tmp/owned)";
+const SEARCH_PATH: &str = "\"'; drop table pgbench_accounts; -- $(touch /tmp/owned)\"";
 const CUSTOM: &str = "$(touch /tmp/owned)\\'; `touch /tmp/owned`";
 
 /// What the engine answers to this request, by its own words.
