@@ -12,6 +12,7 @@ mod fake;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;
+pub mod observe;
 pub mod plan;
 pub mod plot;
 pub mod postgres;

@@ -112,6 +112,18 @@ impl RunFolder {
         Ok(Self { path })
     }
 
+    /// Makes the folder at this path, or takes it where it is there and holds no run.
+    ///
+    /// # Errors
+    /// When it holds a run, or cannot be made.
+    pub fn create_at(path: &Path) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(path).map_err(StoreError::io(path))?;
+        if path.join("run.json").exists() {
+            return Err(StoreError::Taken { path: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
     /// The folder at this path; nothing is read yet.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
