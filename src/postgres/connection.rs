@@ -176,7 +176,7 @@ impl Connection {
         }
     }
 
-    /// Settings that differ from the server's built-in defaults, by name, as it shows them.
+    /// Settings of its configuration, by name, as it shows them.
     ///
     /// # Errors
     /// When the server refuses, fails, or does not answer within two minutes.
@@ -184,6 +184,18 @@ impl Connection {
         let sql = "SELECT name, current_setting(name) FROM pg_settings
                     WHERE source IN ('configuration file', 'command line')";
         let rows = self.query("its settings", sql, &[]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// Those of the settings with these names that its configuration does not set, as it shows them; what it does not
+    /// know is left out.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn default_settings(&self, names: &[&str]) -> Result<Settings, PostgresError> {
+        let sql = "SELECT name, current_setting(name) FROM pg_settings
+                    WHERE source NOT IN ('configuration file', 'command line') AND name = ANY ($1)";
+        let rows = self.query("its defaults", sql, &[&names]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 

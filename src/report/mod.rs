@@ -18,6 +18,7 @@ mod tests;
 pub use attribution::{attribution, prediction};
 pub use comparison::{Arm, caution, comparison};
 pub use comparison_csv::comparison_csv;
+pub use differences::{SERVER, varied};
 pub use headline::headline;
 pub use page::page;
 

@@ -200,7 +200,7 @@ fn told(event: &Event) -> String {
 
 fn settings(run: &RunInfo) -> String {
     setup::settings(run).map_or_else(String::new, |table| {
-        format!("Settings that differ from the server's built-in defaults:\n\n{table}")
+        format!("Settings of each node's configuration, and defaults that depend on the version:\n\n{table}")
     })
 }
 

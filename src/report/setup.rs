@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::human;
 use crate::profile::{Machine, Profile, SyncMethod, Update};
-use crate::store::{NodeInfo, Platform, Role, RunInfo, Server, Subject};
+use crate::store::{NodeInfo, OwnBuild, Platform, Role, RunInfo, Server, Subject};
 
 use super::markdown::Table;
 use super::observed;
@@ -14,6 +14,7 @@ use super::{or_none, or_not_known, plural};
 pub(super) fn lines(run: &RunInfo) -> String {
     let server = &run.server;
     let mut lines = vec![software(server)];
+    lines.extend(server.build.as_ref().map(own_build));
     match &run.subject {
         Subject::Profile(profile) => {
             lines.push(format!(
@@ -24,7 +25,7 @@ pub(super) fn lines(run: &RunInfo) -> String {
                 profile.workload.clients,
                 update(profile),
                 batches(&profile.update),
-                if profile.postgres.data_checksums { "on" } else { "off" },
+                profile.postgres.data_checksums,
             ));
             lines.push(format!("synchronous replication: {}", synchronous(profile)));
         }
@@ -38,6 +39,11 @@ pub(super) fn lines(run: &RunInfo) -> String {
         run.run_id,
         run.started
     ));
+    if !server.unknown_settings.is_empty() {
+        let names: Vec<String> = server.unknown_settings.iter().map(|name| format!("`{name}`")).collect();
+        let what = "settings of the profile that this server does not know and that were left out";
+        lines.push(format!("{what}: {}", names.join(", ")));
+    }
     lines.extend(server.note.clone());
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }
@@ -48,6 +54,13 @@ fn software(server: &Server) -> String {
         (Some(image), Some(id)) => format!("PostgreSQL {version}, image `{image}` ({source}; `{id}`)"),
         _ => format!("PostgreSQL {version}, {source}"),
     }
+}
+
+/// Where a build of the user's own is from, what it says it is, and how it was configured.
+fn own_build(build: &OwnBuild) -> String {
+    let said = or_not_known(build.version.as_ref(), String::clone);
+    let configured = build.configure.as_ref().map(|options| format!(", `{options}`")).unwrap_or_default();
+    format!("built by its user, from `{}`: {said}{configured}", build.prefix)
 }
 
 /// Engine and machine.
@@ -138,14 +151,18 @@ fn machine<'a>(run: &'a RunInfo, node: &NodeInfo) -> Option<&'a Machine> {
     }
 }
 
-/// The settings that differ from the server's built-in defaults, by node; nothing when none does.
+/// The settings of each node's configuration, and those defaults that depend on the version; nothing when there is
+/// neither.
 pub(super) fn settings(run: &RunInfo) -> Option<String> {
-    let names: BTreeSet<&String> = run.nodes.iter().flat_map(|node| node.settings.keys()).collect();
+    let of_node =
+        |node: &'_ NodeInfo| node.settings.keys().chain(node.defaults.keys()).cloned().collect::<Vec<_>>();
+    let names: BTreeSet<String> = run.nodes.iter().flat_map(of_node).collect();
     let mut table = Table::new(header("setting", &run.nodes));
     for name in names {
-        let value = |node: &NodeInfo| match node.settings.get(name) {
-            Some(value) => format!("`{value}`"),
-            None => "default".to_owned(),
+        let value = |node: &NodeInfo| match (node.settings.get(&name), node.defaults.get(&name)) {
+            (Some(value), _) => format!("`{value}`"),
+            (None, Some(value)) => format!("default: `{value}`"),
+            (None, None) => "default".to_owned(),
         };
         table.row(std::iter::once(format!("`{name}`")).chain(run.nodes.iter().map(value)));
     }

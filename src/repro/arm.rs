@@ -73,8 +73,13 @@ pub(super) async fn run(
     // Before anything is made: whatever happens from here on, the folder says what was meant to be.
     folder.save_run(&info)?;
     let logs = folder.logs_path()?;
-    let order =
-        ArmOrder { run_id: info.run_id.clone(), profile: arm.profile.clone(), caps: request.caps, logs };
+    let order = ArmOrder {
+        run_id: info.run_id.clone(),
+        profile: arm.profile.clone(),
+        server: arm.server.clone(),
+        caps: request.caps,
+        logs,
+    };
 
     let raised = match stop.run_until_cancelled(site.raise(order, progress)).await {
         Some(Ok(raised)) => raised,
@@ -192,6 +197,7 @@ fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -
                 cap_proof: None,
                 read_ahead_kb: None,
                 settings: [].into(),
+                defaults: [].into(),
             })
             .collect(),
     }

@@ -15,7 +15,7 @@ mod wal;
 pub use events::{Event, EventKind, EventLog, read_events};
 pub use folder::{RunFolder, StoreError};
 pub use metric::{Column, Metric};
-pub use run::{CapProof, NodeInfo, Platform, Role, RunInfo, Server};
+pub use run::{CapProof, NodeInfo, OwnBuild, Platform, Role, RunInfo, Server};
 pub use subject::{Observed, ObservedServer, Subject};
 pub use summary::{HangWait, NodeSummary, ProbeSummary, Summary, Verdict};
 pub use timeline::{Cell, Phase, Row, Timeline, TimelineWriter};

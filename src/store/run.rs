@@ -150,8 +150,12 @@ pub struct NodeInfo {
     pub cap_proof: Option<CapProof>,
     /// Read-ahead of the data disk as the kernel reports it, kB.
     pub read_ahead_kb: Option<u32>,
-    /// Settings that the server reports to differ from its built-in defaults.
+    /// Settings of its configuration, as the server reports them.
     pub settings: Settings,
+    /// Settings that its configuration leaves to the server and whose default is not the same in all versions, as the
+    /// server reports them.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub defaults: Settings,
 }
 
 /// What a probe of a capped disk measured.
@@ -180,6 +184,23 @@ pub struct Server {
     pub source: String,
     /// Said when it is not what was asked for by default.
     pub note: Option<String>,
+    /// Of a build of the user's own: where it is from and how it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<OwnBuild>,
+    /// Settings of the profile that this server does not know: they were left out of its configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_settings: Vec<String>,
+}
+
+/// A build of the user's own, as its `pg_config` tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnBuild {
+    /// The prefix it was taken from.
+    pub prefix: String,
+    /// What `pg_config --version` says.
+    pub version: Option<String>,
+    /// What `pg_config --configure` says: the options it was built with.
+    pub configure: Option<String>,
 }
 
 /// Where the nodes ran.

@@ -251,6 +251,7 @@ fn run(arm: &str) -> RunInfo {
         cap_proof: Some(CapProof { read_iops: 200.4, reads: 601, seconds: 3.0 }),
         read_ahead_kb: Some(128),
         settings,
+        defaults: [].into(),
     };
     RunInfo {
         schema: RunInfo::SCHEMA,
@@ -272,6 +273,8 @@ fn run(arm: &str) -> RunInfo {
             image_id: Some("sha256:3f1b2c".to_owned()),
             source: "the official image".to_owned(),
             note: None,
+            build: None,
+            unknown_settings: vec![],
         },
         platform: Some(Platform {
             engine: "Docker Engine 20.10.24".to_owned(),
