@@ -20,6 +20,12 @@ pub enum Exit {
     Unexpected,
     /// Stopped by the user.
     Interrupted,
+    /// `check`: a standby is exposed.
+    Exposed,
+    /// `check`: what would have to be known is not visible.
+    NotKnown,
+    /// `check`: nothing could be said.
+    CannotCheck,
 }
 
 impl Exit {
@@ -32,6 +38,9 @@ impl Exit {
             Self::Usage => 2,
             Self::Unexpected => 3,
             Self::Interrupted => 130,
+            Self::Exposed => 1,
+            Self::NotKnown => 2,
+            Self::CannotCheck => 3,
         }
     }
 }

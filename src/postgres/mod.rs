@@ -13,7 +13,7 @@ mod tls;
 
 pub use access::Access;
 pub use connection::{Connection, PostgresError};
-pub use conninfo::{ConninfoError, Environment, Origin};
+pub use conninfo::{ConninfoError, Environment, Origin, parameter};
 pub use endpoint::Endpoint;
 pub use primary::{PrimaryInquiry, ReplicationState};
 pub use server::ConnectError;

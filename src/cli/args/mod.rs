@@ -1,8 +1,12 @@
 //! Every command and flag.
 
+mod check;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+pub(super) use check::CheckArgs;
 
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
@@ -27,7 +31,8 @@ Exit codes:
   1    failed; the message says in which phase, and what to do
   2    a flag, a profile or a path is wrong; nothing was done
   3    done, but not as --expect says
-  130  stopped by the user; what was recorded is kept";
+  130  stopped by the user; what was recorded is kept
+check has codes of its own: check --help";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -39,6 +44,8 @@ pub(super) enum Command {
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
+    /// Say whether a cluster of your own would stall, for how long, and what would help
+    Check(CheckArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows
