@@ -60,7 +60,10 @@ pub fn synchrony(primary: &Primary, asked: &[Asked]) -> Synchrony {
         .map(|sender| sender.name.clone());
     let mut synchrony =
         Synchrony { rule, local, walsenders, streaming: None, asked: names, others, idle, notes: vec![] };
-    synchrony.streaming = synchrony.streaming_without(None);
+    synchrony.streaming = synchrony.rule().zip(synchrony.walsenders.value()).and_then(|(rule, _)| {
+        let all = synchrony.streaming_among(rule, None);
+        (all.at_least == all.at_most).then_some(all.at_least)
+    });
     synchrony.notes = notes(level, &synchrony);
     synchrony
 }
@@ -80,7 +83,7 @@ impl Synchrony {
     }
 
     /// What commits do when the walreceiver of the standby of this name is gone.
-    pub fn without(&self, name: Option<&String>) -> Seen<Commits> {
+    pub fn without(&self, name: Option<&str>) -> Seen<Commits> {
         if self.nobody_waits().is_some() {
             return Seen::Value(Commits::DoNotWait);
         }
@@ -95,32 +98,39 @@ impl Synchrony {
         if !rule.counts(name) {
             return Seen::Value(Commits::DoNotWait);
         }
-        let Some((all, left)) = self.streaming.zip(self.streaming_without(Some(name))) else {
+        let left = self.streaming_among(rule, Some(name));
+        if left.at_least >= rule.count {
+            return Seen::Value(Commits::GoOn);
+        }
+        if left.at_most >= rule.count || self.walsenders.value().is_none() {
             let why = self.walsenders.why_hidden().unwrap_or("the role is not a member of pg_monitor");
             return Seen::Hidden(format!("which standbys stream is not visible: {why}"));
-        };
-        Seen::Value(if left >= rule.count {
-            Commits::GoOn
-        } else if all < rule.count {
-            Commits::HangNow
-        } else {
-            Commits::Hang
-        })
+        }
+        let all = self.streaming_among(rule, None);
+        Seen::Value(if all.at_most < rule.count { Commits::HangNow } else { Commits::Hang })
     }
 
-    /// How many that count stream, one of that name left out. None where that is not visible.
-    fn streaming_without(&self, name: Option<&String>) -> Option<usize> {
-        let rule = self.rule()?;
-        let counted: Option<Vec<bool>> = self
-            .walsenders
-            .value()?
+    /// How many that count stream, those of this name left out.
+    fn streaming_among(&self, rule: &Rule, without: Option<&str>) -> Range {
+        let senders = self.walsenders.value().map_or(&[] as &[Walsender], Vec::as_slice);
+        let counted = senders
             .iter()
             .filter(|sender| rule.counts(&sender.name))
-            .filter(|sender| name.is_none_or(|name| !name.eq_ignore_ascii_case(&sender.name)))
-            .map(streams)
-            .collect();
-        Some(counted?.into_iter().filter(|streams| *streams).count())
+            .filter(|sender| without.is_none_or(|name| !name.eq_ignore_ascii_case(&sender.name)));
+        let (mut at_least, mut at_most) = (0, 0);
+        for sender in counted {
+            at_least += usize::from(streams(sender) == Some(true));
+            at_most += usize::from(streams(sender) != Some(false));
+        }
+        Range { at_least, at_most }
     }
+}
+
+/// A number of which only this is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    at_least: usize,
+    at_most: usize,
 }
 
 /// None where it is not visible.

@@ -5,9 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::facts::{
-    Asked, Facts, Identity, Primary, ReplaySample, Seen, Slot, Standby, WalSample, Walsender,
-};
+use super::facts::{Asked, Facts, Identity, Primary, ReplaySample, Seen, Standby};
 use super::questions::{self, SETTINGS};
 use crate::human::in_full;
 use crate::postgres::{Connection, Endpoint, PostgresError, StandbyInquiry};
@@ -268,22 +266,6 @@ fn check_roles(primary: &Primary, standbys: &[Met]) -> Result<(), GatherError> {
         }
     }
     Ok(())
-}
-
-/// Names of walsenders as rows give them.
-pub(super) fn walsender(row: (Option<String>, Option<String>)) -> Walsender {
-    Walsender { name: row.0.unwrap_or_default(), state: row.1 }
-}
-
-/// A slot as a row gives it.
-pub(super) fn slot(row: (String, bool, Option<i64>)) -> Slot {
-    Slot { name: row.0, active: row.1, kept_bytes: row.2.and_then(|bytes| u64::try_from(bytes).ok()) }
-}
-
-/// The WAL as a row gives it.
-pub(super) fn wal_sample(at_s: f64, row: [i64; 3]) -> WalSample {
-    let [lsn, bytes, images] = row.map(|value| u64::try_from(value).unwrap_or_default());
-    WalSample { at_s, lsn, bytes, images }
 }
 
 #[cfg(test)]

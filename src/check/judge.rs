@@ -7,7 +7,8 @@ use super::facts::{Asked, Facts, Primary, ReplaySample, Seen, Standby};
 use super::forecast::{
     BacklogFrom, Density, Forecast, HangFrom, Inputs, Pace, latest, seconds_at, worst_backlog,
 };
-use super::remedy::Situation;
+use super::reasons;
+use super::remedy::{Remedy, Situation};
 use crate::human;
 
 /// IOPS that disks commonly have, for a reader who has not said theirs: small and large cloud volumes.
@@ -58,7 +59,7 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn asked(&self, asked: &Asked, name: &Seen<String>) -> StandbyAssessment {
         let shown = name.value().unwrap_or(&asked.place);
-        let commits = self.synchrony.without(name.value());
+        let commits = self.synchrony.without(name.value().map(String::as_str));
         match &asked.standby {
             Seen::Value(standby) => self.standby(standby, shown, &commits),
             Seen::Hidden(why) => {
@@ -153,7 +154,7 @@ impl Judge<'_> {
         if let Seen::Hidden(why) = commits {
             // A standby that would be back at once holds nothing up, whatever the rule.
             return if worst == Some(false) && !is_paused {
-                (Verdict::NotExposed, self.short(found))
+                (Verdict::NotExposed, reasons::short(found, tolerated_s))
             } else {
                 (Verdict::Unknown, format!("whether commits wait for it is not visible: {why}"))
             };
@@ -165,11 +166,11 @@ impl Judge<'_> {
             );
         }
         if now == Some(true) {
-            return (Verdict::Exposed, self.long_now(found));
+            return (Verdict::Exposed, reasons::long_now(found));
         }
         match (found.prefetches, self.page_images(), worst) {
-            (_, _, Some(true)) => (Verdict::Exposed, self.long_at_worst(found)),
-            (_, _, Some(false)) => (Verdict::NotExposed, self.short(found)),
+            (_, _, Some(true)) => (Verdict::Exposed, reasons::long_at_worst(found)),
+            (_, _, Some(false)) => (Verdict::NotExposed, reasons::short(found, tolerated_s)),
             (Some(false), Some(true), None) if now == Some(false) => {
                 let why = match found.recovery_prefetch.as_deref() {
                     None => "its version does not prefetch in recovery",
@@ -199,55 +200,7 @@ impl Judge<'_> {
         reckoned.map(|seconds| seconds > self.terms.tolerated_s)
     }
 
-    fn long_now(&self, found: &StandbyAssessment) -> String {
-        let Some(now) = &found.now else { return String::new() };
-        match (now.hang_from, now.hang_s) {
-            (Some(HangFrom::ApplyDelay), Some(seconds)) => format!(
-                "recovery_min_apply_delay holds its replay, and so its return, up for {}",
-                human::seconds(seconds)
-            ),
-            (_, Some(seconds)) => format!(
-                "{} wait to be replayed: if its walreceiver dies now, commits hang {}",
-                human::bytes(now.bytes as f64),
-                human::seconds(seconds)
-            ),
-            (_, None) => format!(
-                "{} wait to be replayed; how long commits would hang depends on its disk's IOPS",
-                human::bytes(now.bytes as f64)
-            ),
-        }
-    }
-
-    fn long_at_worst(&self, found: &StandbyAssessment) -> String {
-        let Some(worst) = &found.worst else { return String::new() };
-        let backlog = human::bytes(worst.bytes as f64);
-        let backlog = match worst.bytes_from {
-            BacklogFrom::Now => format!("the {backlog} that wait to be replayed"),
-            BacklogFrom::Restart => format!("the {backlog} that it replays after a restart"),
-            BacklogFrom::MaxWalSize => format!("a backlog of max_wal_size, {backlog},"),
-        };
-        let hang = worst
-            .hang_s
-            .map_or_else(|| "for a time that depends on its disk's IOPS".to_owned(), human::seconds);
-        let why = if found.prefetches == Some(true) { "replay prefetches; " } else { "" };
-        format!("{why}with {backlog} commits would hang {hang}")
-    }
-
-    fn short(&self, found: &StandbyAssessment) -> String {
-        let worst = found.worst.as_ref().and_then(|worst| worst.hang_s);
-        match worst {
-            Some(seconds) => {
-                format!("even the worst credible backlog is replayed within {}", human::seconds(seconds))
-            }
-            None => format!(
-                "even the worst credible backlog is replayed within {} at {} IOPS",
-                human::seconds(self.terms.tolerated_s),
-                human::count(COMMON_IOPS[0])
-            ),
-        }
-    }
-
-    fn remedies(&self, found: &StandbyAssessment) -> Vec<super::remedy::Remedy> {
+    fn remedies(&self, found: &StandbyAssessment) -> Vec<Remedy> {
         let Some(rule) = self.synchrony.rule() else { return vec![] };
         Situation {
             prefetches: found.prefetches.unwrap_or(true),
@@ -279,7 +232,7 @@ fn by_commits_alone(commits: &Seen<Commits>) -> Option<(Verdict, String)> {
 
 /// A standby that only the primary knows.
 fn not_asked(name: &str, synchrony: &Synchrony) -> StandbyAssessment {
-    let commits = synchrony.without(Some(&name.to_owned()));
+    let commits = synchrony.without(Some(name));
     let mut found = blank(name, &commits);
     found
         .not_visible
@@ -330,7 +283,3 @@ fn notes(primary: &Primary, standbys: &[StandbyAssessment], synchrony: &Synchron
     }
     notes
 }
-
-#[cfg(test)]
-#[path = "judge_tests.rs"]
-mod tests;

@@ -11,8 +11,13 @@ mod forecast;
 mod gather;
 mod judge;
 mod questions;
+mod reasons;
 mod remedy;
 mod rule;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use assessment::{Assessment, Commits, NotVisible, PrimaryAssessment, StandbyAssessment, Verdict};

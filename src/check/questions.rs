@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::facts::{Identity, Seen, Slot, WalSample, Walsender};
-use super::gather::{hidden, slot, wal_sample, walsender};
+use super::gather::hidden;
 use crate::postgres::{Connection, PostgresError};
 
 /// What a role needs to see what others do.
@@ -33,7 +33,10 @@ pub(super) async fn system_identifier(connection: &Connection) -> Seen<i64> {
 pub(super) async fn walsenders(connection: &Connection) -> Seen<Vec<Walsender>> {
     let sql = "SELECT application_name, state FROM pg_stat_replication ORDER BY backend_start, pid";
     match connection.query("who streams from it", sql, &[]).await {
-        Ok(rows) => Seen::Value(rows.iter().map(|row| walsender((row.get(0), row.get(1)))).collect()),
+        Ok(rows) => {
+            let walsender = |name: Option<String>, state| Walsender { name: name.unwrap_or_default(), state };
+            Seen::Value(rows.iter().map(|row| walsender(row.get(0), row.get(1))).collect())
+        }
         Err(error) => hidden(&error),
     }
 }
@@ -47,7 +50,7 @@ pub(super) async fn waiters(connection: &Connection) -> Seen<u64> {
         (row.get::<_, bool>(0), row.get::<_, i64>(1))
     });
     match counted {
-        Seen::Value((true, count)) => Seen::Value(u64::try_from(count).unwrap_or_default()),
+        Seen::Value((true, count)) => Seen::Value(at_least_zero(count)),
         Seen::Value((false, _)) => Seen::Hidden(NEEDS_MONITOR.to_owned()),
         Seen::Hidden(why) => Seen::Hidden(why),
     }
@@ -58,7 +61,11 @@ pub(super) async fn slots(connection: &Connection) -> Seen<Vec<Slot>> {
     let sql = "SELECT slot_name::text, active, (pg_current_wal_lsn() - restart_lsn)::int8
                  FROM pg_replication_slots WHERE slot_type = 'physical' ORDER BY slot_name";
     match connection.query("its replication slots", sql, &[]).await {
-        Ok(rows) => Seen::Value(rows.iter().map(|row| slot((row.get(0), row.get(1), row.get(2)))).collect()),
+        Ok(rows) => {
+            let slot =
+                |name, active, kept: Option<i64>| Slot { name, active, kept_bytes: kept.map(at_least_zero) };
+            Seen::Value(rows.iter().map(|row| slot(row.get(0), row.get(1), row.get(2))).collect())
+        }
         Err(error) => hidden(&error),
     }
 }
@@ -68,15 +75,16 @@ pub(super) async fn wal(connection: &Connection, clock: Instant) -> Seen<WalSamp
     let sql = "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8, wal_bytes::int8, wal_fpi::int8
                  FROM pg_stat_wal";
     let row = connection.query("its WAL", sql, &[]).await;
-    one(row, |row| wal_sample(clock.elapsed().as_secs_f64(), [row.get(0), row.get(1), row.get(2)]))
+    one(row, |row| {
+        let [lsn, bytes, images] = [0, 1, 2].map(|at| at_least_zero(row.get(at)));
+        WalSample { at_s: clock.elapsed().as_secs_f64(), lsn, bytes, images }
+    })
 }
 
 /// Where replay would begin after a restart.
 pub(super) async fn redo_lsn(connection: &Connection) -> Seen<u64> {
     let sql = "SELECT (redo_lsn - '0/0'::pg_lsn)::int8 FROM pg_control_checkpoint()";
-    one(connection.query("its last restartpoint", sql, &[]).await, |row| {
-        u64::try_from(row.get::<_, i64>(0)).unwrap_or_default()
-    })
+    one(connection.query("its last restartpoint", sql, &[]).await, |row| at_least_zero(row.get(0)))
 }
 
 /// The name under which the primary knows a standby: that which its walreceiver gave, and where that cannot be seen
@@ -110,4 +118,9 @@ fn one<R, T>(rows: Result<Vec<R>, PostgresError>, read: impl FnOnce(&R) -> T) ->
         },
         Err(error) => hidden(&error),
     }
+}
+
+/// Counters and LSNs, which a server sends with a sign.
+fn at_least_zero(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or_default()
 }

@@ -92,8 +92,8 @@ fn item(text: &mut String, what: &str) {
 fn primary(text: &mut String, primary: &PrimaryAssessment) {
     let _ = writeln!(text, "\nprimary at {}, PostgreSQL {}", primary.place, primary.version);
     let streaming = primary.streaming_synchronous.map_or_else(
-        || "how many that count stream is not visible".to_owned(),
-        |count| format!("{count} that count stream"),
+        || "who of them streams is not visible".to_owned(),
+        |count| format!("streaming: {count}"),
     );
     let rule =
         primary.rule.as_ref().map_or_else(|| "nobody".to_owned(), |rule| format!("{rule}; {streaming}"));

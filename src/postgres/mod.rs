@@ -4,12 +4,14 @@ mod access;
 mod connection;
 mod conninfo;
 mod endpoint;
+mod host;
 mod primary;
 mod relations;
 mod server;
 mod source;
 mod standby;
 mod tls;
+mod verifier;
 
 pub use access::Access;
 pub use connection::{Connection, PostgresError};
