@@ -154,7 +154,7 @@ impl Server {
         }
         // Over a socket nothing is encrypted, whatever the mode: as libpq has it.
         let ways = if matches!(host.at, Address::Socket(_)) { &[SslMode::Disable] } else { self.ways };
-        let mut refused = String::new();
+        let mut refusals: Vec<String> = Vec::new();
         for way in ways {
             match config.ssl_mode(*way).connect(self.tls.clone()).await {
                 Ok((client, connection)) => {
@@ -163,14 +163,15 @@ impl Server {
                 }
                 Err(error) => {
                     let done = !may_be_otherwise(&error);
-                    refused = in_full(&error);
+                    refusals.push(in_full(&error));
                     if done {
                         break;
                     }
                 }
             }
         }
-        Err(refused)
+        // The last way alone would hide why the first was refused: a wrong password, say.
+        Err(refusals.join("; and the other way: "))
     }
 }
 
