@@ -91,19 +91,27 @@ pub fn analyse(folder: RunFolder) -> Result<Analysed, AnalysisError> {
 struct Members {
     /// Their folders, relative to the comparison's.
     runs: Vec<PathBuf>,
+    /// What they were asked to differ in, where they were run for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    on_purpose: Vec<String>,
 }
 
 /// Name of the file that makes a folder one of a comparison.
 const MEMBERS: &str = "comparison.json";
 
 /// Puts runs side by side in `folder`, which must be there: `comparison.json`, `.png`, `.csv` and `README.md`. Returns
-/// what is to be said when they differ in more than one thing.
+/// what is to be said when they differ in more than one thing, and more than they were asked to (`on_purpose`).
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn compare(folder: &Path, runs: &[&Analysed]) -> Result<Option<String>, AnalysisError> {
+pub fn compare(
+    folder: &Path,
+    runs: &[&Analysed],
+    on_purpose: &[String],
+) -> Result<Option<String>, AnalysisError> {
     let folders: Vec<PathBuf> = runs.iter().map(|run| relative(run.folder.path(), folder)).collect();
-    let members = serde_json::to_string_pretty(&Members { runs: folders.clone() });
+    let members =
+        serde_json::to_string_pretty(&Members { runs: folders.clone(), on_purpose: on_purpose.to_vec() });
     let members = members.map_err(|error| unwritten(folder, error.into()))?;
     write(&folder.join(MEMBERS), &(members + "\n"))?;
     let infos = told_apart(runs);
@@ -116,8 +124,8 @@ pub fn compare(folder: &Path, runs: &[&Analysed]) -> Result<Option<String>, Anal
         .map(|(recorded, folder)| Arm { run: recorded.run, summary: recorded.summary, folder })
         .collect();
     write(&folder.join("comparison.csv"), &report::comparison_csv(&arms)?)?;
-    write(&folder.join("README.md"), &report::comparison(&arms))?;
-    Ok(report::caution(&arms))
+    write(&folder.join("README.md"), &report::comparison(&arms, on_purpose))?;
+    Ok(report::caution(&arms, on_purpose))
 }
 
 /// What was run, with the arms' names told apart: where two are the same, by their folders.
@@ -159,7 +167,7 @@ pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
     let listed: Members = serde_json::from_str(&text).map_err(|error| unwritten(&members, error.into()))?;
     let runs: Vec<Analysed> =
         listed.runs.iter().map(|run| analyse(RunFolder::at(path.join(run)))).collect::<Result<_, _>>()?;
-    compare(path, &runs.iter().collect::<Vec<_>>())?;
+    compare(path, &runs.iter().collect::<Vec<_>>(), &listed.on_purpose)?;
     Ok(Redrawn::Comparison(runs.len()))
 }
 

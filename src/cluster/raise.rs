@@ -23,7 +23,7 @@ use crate::human::in_full;
 use crate::image::ServerImage;
 use crate::measure::LoadFeed;
 use crate::postgres::{Access, Connection, PostgresError, ReplicationState};
-use crate::profile::{Iops, Machine, PRIMARY, Profile, Settings};
+use crate::profile::{Iops, Machine, PRIMARY, Profile, Settings, VERSION_DEPENDENT};
 use crate::store::Role;
 
 /// How long a server may take to accept connections, a standby to stream. A cold cache behind a low cap is slow.
@@ -181,18 +181,31 @@ impl Cluster {
         std::iter::once(&self.primary).chain(&self.standbys)
     }
 
-    /// Settings of each node that differ from the server's defaults, by node. They hold no password.
+    /// Settings of each node, by node. They hold no password.
     ///
     /// # Errors
     /// When a server does not answer.
-    pub async fn settings(&self) -> Result<HashMap<String, Settings>, PostgresError> {
+    pub async fn settings(&self) -> Result<HashMap<String, NodeSettings>, PostgresError> {
         let mut settings = HashMap::new();
         let connections = std::iter::once((&self.primary.name, &self.control)).chain(&self.standby_control);
         for (node, connection) in connections {
-            settings.insert(node.clone(), connection.changed_settings().await?);
+            let (set, left) = tokio::try_join!(
+                connection.changed_settings(),
+                connection.default_settings(&VERSION_DEPENDENT)
+            )?;
+            settings.insert(node.clone(), NodeSettings { set, left });
         }
         Ok(settings)
     }
+}
+
+/// What a server reports of its settings.
+#[derive(Debug, Default)]
+pub struct NodeSettings {
+    /// Those that its configuration sets.
+    pub set: Settings,
+    /// Those that are left to it and depend on its version.
+    pub left: Settings,
 }
 
 /// A cluster while it is set up.

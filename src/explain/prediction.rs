@@ -13,6 +13,9 @@ pub enum NotComparable {
     /// Nothing limits the reads of the profile's standby.
     #[error("{0} of the profile has no cap on its reads: how fast it replays is not a matter of reads")]
     NoCap(String),
+    /// The run has none itself.
+    #[error("the run is of servers that were only watched: it has no update whose size could be scaled")]
+    NoProfile,
     /// There is no account of the update.
     #[error("there is no account of the run's update: its wal.json is missing, or it ended too early")]
     NoAccount,
@@ -70,17 +73,18 @@ impl Prediction {
     pub fn of(run: &RunInfo, account: &WalAccount, profile: &Profile) -> Result<Self, NotComparable> {
         let range = account.ranges.iter().find(|range| range.stretch == Stretch::Update);
         let range = range.ok_or(NotComparable::NoAccount)?;
-        same("update.fraction", run.profile.update.fraction, profile.update.fraction)?;
+        let own = run.profile().ok_or(NotComparable::NoProfile)?;
+        same("update.fraction", own.update.fraction, profile.update.fraction)?;
         let page_images = |profile: &Profile| {
             profile.postgres.common.get("full_page_writes").cloned().unwrap_or_else(|| "on".to_owned())
         };
-        same("full_page_writes", page_images(&run.profile), page_images(profile))?;
+        same("full_page_writes", page_images(own), page_images(profile))?;
         let node = &profile.fault.node;
         let standby = profile.standby.iter().find(|standby| standby.name == *node);
         let standby = standby.ok_or_else(|| NotComparable::NoStandby(node.clone()))?;
         same("read_ahead_kb", account.model.read_ahead_pages * 8, standby.machine.read_ahead_kb)?;
 
-        let factor = profile.accounts() as f64 / run.profile.accounts() as f64;
+        let factor = profile.accounts() as f64 / own.accounts() as f64;
         let cap = standby.machine.read_iops.cap().ok_or_else(|| NotComparable::NoCap(node.clone()))?;
         let settings = StandbySettings::of(
             &profile.effective_settings(node),
@@ -88,7 +92,7 @@ impl Prediction {
             standby.machine.read_ahead_kb,
         );
         let machine = Machine::of(&standby.machine, settings.model.shared_buffers_pages, Some(cap));
-        let prefetch = StandbySettings::of_run(run).prefetch;
+        let prefetch = StandbySettings::of_run(run, run.faulted()).prefetch;
         let unscaled = Cost::of(range, prefetch, &Machine { cache_bytes: None, ..machine });
         let page_reads = scaled(unscaled.page_reads, factor);
         let wal_bytes = scaled(range.bytes(), factor);

@@ -164,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// Settings that differ from the server's built-in defaults, by name, as it shows them.
+    /// Settings of its configuration, by name, as it shows them.
     ///
     /// # Errors
     /// When the server refuses, fails, or does not answer within two minutes.
@@ -189,6 +189,18 @@ impl Connection {
             inquiry.ask(&self.client, &statements).await
         };
         self.within(doing, STATEMENT, asked).await
+    }
+
+    /// Those of the settings with these names that its configuration does not set, as it shows them; what it does not
+    /// know is left out.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn default_settings(&self, names: &[&str]) -> Result<Settings, PostgresError> {
+        let sql = "SELECT name, current_setting(name) FROM pg_settings
+                    WHERE source NOT IN ('configuration file', 'command line') AND name = ANY ($1)";
+        let rows = self.query("its defaults", sql, &[&names]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
     /// Has it been lost.
