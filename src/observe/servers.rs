@@ -75,7 +75,8 @@ impl Servers {
 
     /// What the user should know before watching begins.
     pub fn cautions(&self) -> Vec<String> {
-        let mut cautions: Vec<String> = self.all().flat_map(|known| known.endpoint.warnings().to_vec()).collect();
+        let mut cautions: Vec<String> =
+            self.all().flat_map(|known| known.endpoint.warnings().to_vec()).collect();
         for known in self.all() {
             let hidden = hidden(known);
             if !hidden.is_empty() {
@@ -132,6 +133,8 @@ impl Servers {
             image_id: None,
             source: "not built by the lab".to_owned(),
             note: None,
+            build: None,
+            unknown_settings: vec![],
         }
     }
 
@@ -146,6 +149,7 @@ impl Servers {
             cap_proof: None,
             read_ahead_kb: None,
             settings: known.facts.settings.clone(),
+            defaults: [].into(),
         };
         self.all().map(node).collect()
     }

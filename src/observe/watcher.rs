@@ -54,11 +54,13 @@ impl Watcher {
     pub fn see(&mut self, row: &Row) -> Vec<Seen> {
         let mut seen = Vec::new();
         for (node, state) in &mut self.servers {
-            let answers = [Metric::WalLsn, Metric::ReplayLsn].iter().any(|lsn| row.number(node, lsn).is_some());
+            let answers =
+                [Metric::WalLsn, Metric::ReplayLsn].iter().any(|lsn| row.number(node, lsn).is_some());
             seen.extend(state.answers(node, answers, row.t_s));
-            seen.extend(row.number(node, &Metric::WalreceiverStreaming).and_then(|streams| {
-                state.streams(node, streams > 0.0)
-            }));
+            seen.extend(
+                row.number(node, &Metric::WalreceiverStreaming)
+                    .and_then(|streams| state.streams(node, streams > 0.0)),
+            );
         }
         seen.extend(self.commits(row));
         self.before_s = Some(row.t_s);
@@ -84,9 +86,7 @@ impl Watcher {
 
 impl ServerState {
     fn answers(&mut self, node: &str, answers: bool, t_s: f64) -> Option<Seen> {
-        let note = |detail: String| {
-            Some(Seen { kind: EventKind::Note, node: Some(node.to_owned()), detail })
-        };
+        let note = |detail: String| Some(Seen { kind: EventKind::Note, node: Some(node.to_owned()), detail });
         if answers {
             let was_silent = std::mem::take(&mut self.silent_rows) >= SILENT_ROWS;
             let silent_s = t_s - self.silent_since_s;

@@ -6,12 +6,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_postgres::types::ToSql;
 use tokio_postgres::error::DbError;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
-use super::{ConnectError, Endpoint};
+use super::{ConnectError, Endpoint, Inquiry};
 use crate::profile::Settings;
+use crate::store::{Cell, Column};
 
 /// Pause between two attempts to connect to a server that is starting.
 const RETRY: Duration = Duration::from_millis(100);
@@ -185,6 +186,22 @@ impl Connection {
                     WHERE source IN ('configuration file', 'command line')";
         let rows = self.query("its settings", sql, &[]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// What a source of the sampler would be told now.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn ask<I: Inquiry>(
+        &self,
+        doing: &str,
+        inquiry: &I,
+    ) -> Result<Vec<(Column, Cell)>, PostgresError> {
+        let asked = async {
+            let statements = inquiry.prepare(&self.client).await?;
+            inquiry.ask(&self.client, &statements).await
+        };
+        self.within(doing, STATEMENT, asked).await
     }
 
     /// Those of the settings with these names that its configuration does not set, as it shows them; what it does not

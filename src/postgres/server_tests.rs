@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use tokio::net::TcpListener;
 

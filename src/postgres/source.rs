@@ -148,8 +148,13 @@ mod tests {
         let down = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let rude = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let access = Access::new("standby", down, "");
-        let mut source =
-            SqlSource { endpoint: (&access).into(), inquiry: Nothing, columns: vec![], open: None, patience: None };
+        let mut source = SqlSource {
+            endpoint: (&access).into(),
+            inquiry: Nothing,
+            columns: vec![],
+            open: None,
+            patience: None,
+        };
         let refused = source.read().await.unwrap_err();
         assert!(refused.to_string().contains(&format!("127.0.0.1:{down}")), "{refused}");
 

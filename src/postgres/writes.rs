@@ -84,11 +84,15 @@ impl Writes {
         });
         let known_since = |name: &String| same.as_ref().and_then(|before| before.waiting.get(name)).copied();
         let waiting: Option<HashMap<String, Instant>> = answer.waiting.map(|names| {
-            names.into_iter().map(|name| (known_since(&name).unwrap_or(at), name)).map(|(t, n)| (n, t)).collect()
+            names
+                .into_iter()
+                .map(|name| (known_since(&name).unwrap_or(at), name))
+                .map(|(t, n)| (n, t))
+                .collect()
         });
-        let waited_s = waiting.as_ref().map(|waiting| {
-            waiting.values().map(|since| (at - *since).as_secs_f64()).fold(0.0, f64::max)
-        });
+        let waited_s = waiting
+            .as_ref()
+            .map(|waiting| waiting.values().map(|since| (at - *since).as_secs_f64()).fold(0.0, f64::max));
         *before = Some(Before {
             at,
             ended: answer.ended,
@@ -150,10 +154,10 @@ mod tests {
     #[test]
     fn a_server_started_anew_has_no_rate_and_nobody_who_has_waited() {
         let again = Answer { server_start_s: 2.0, ..answer(140, &["7"]) };
-        assert_eq!(told(vec![answer(100, &["7"]), again.clone(), again])[1..], [
-            (None, Some(0.0)),
-            (Some(0.0), Some(1.0))
-        ]);
+        assert_eq!(
+            told(vec![answer(100, &["7"]), again.clone(), again])[1..],
+            [(None, Some(0.0)), (Some(0.0), Some(1.0))]
+        );
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub enum StoreError {
         known: u32,
     },
     /// The run's folder exists already.
-    #[error("{path} exists already: another run has this name; start again in a second", path = path.display())]
+    #[error("{path} holds a run already: start again in a second, or name another folder", path = path.display())]
     Taken {
         /// The folder.
         path: PathBuf,
