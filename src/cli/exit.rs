@@ -4,8 +4,11 @@ use std::io::IsTerminal as _;
 use std::process::{ExitCode, Termination};
 
 use crate::analysis::AnalysisError;
+use crate::observe::ObserveError;
+use crate::postgres::ConninfoError;
 use crate::profile::ProfileError;
 use crate::repro::ArmsError;
+use crate::store::StoreError;
 
 /// The exit codes, as `--help` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +23,12 @@ pub enum Exit {
     Unexpected,
     /// Stopped by the user.
     Interrupted,
+    /// `check`: a standby is exposed.
+    Exposed,
+    /// `check`: what would have to be known is not visible.
+    NotKnown,
+    /// `check`: nothing could be said.
+    CannotCheck,
 }
 
 impl Exit {
@@ -32,6 +41,9 @@ impl Exit {
             Self::Usage => 2,
             Self::Unexpected => 3,
             Self::Interrupted => 130,
+            Self::Exposed => 1,
+            Self::NotKnown => 2,
+            Self::CannotCheck => 3,
         }
     }
 }
@@ -51,7 +63,14 @@ pub(super) struct UsageError(pub String);
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
     let no_results = matches!(error.downcast_ref(), Some(AnalysisError::NoResults { .. }));
     let is_usage = error.is::<ProfileError>() || error.is::<ArmsError>() || error.is::<UsageError>();
+    let is_usage = is_usage || error.is::<ConninfoError>() || error.downcast_ref().is_some_and(of_servers);
     if no_results || is_usage { Exit::Usage } else { Exit::Failure }
+}
+
+/// Are the servers, or the folder, not such as the flags say.
+fn of_servers(error: &ObserveError) -> bool {
+    use ObserveError::{NoPrimary, NoStandby, Store};
+    matches!(error, NoPrimary { .. } | NoStandby { .. } | Store(StoreError::Taken { .. }))
 }
 
 /// `error:`, in red where stderr is a terminal and NO_COLOR is not set.

@@ -79,7 +79,7 @@ fn name_of(profile: &str) -> String {
 }
 
 /// The lab's own log: warnings, or what `STALL_LAB_LOG` says, as in `debug`.
-fn log_to(progress: &Progress) {
+pub(super) fn log_to(progress: &Progress) {
     let asked_for = std::env::var("STALL_LAB_LOG").ok().and_then(|level| level.parse().ok());
     let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let log = tracing_subscriber::fmt()

@@ -204,6 +204,6 @@ fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -
 }
 
 /// Unique on an engine, short enough to be part of every name.
-fn fresh_run_id(started: Timestamp) -> String {
+pub(crate) fn fresh_run_id(started: Timestamp) -> String {
     format!("{}-{:06x}", started.strftime("%H%M%S"), rand::random::<u32>() & 0xff_ffff)
 }
