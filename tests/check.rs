@@ -1,6 +1,6 @@
 //! `stall-lab check` on real servers that were set up by hand, and on such as do not answer.
 //!
-//! Without PostgreSQL on the host, or without an image of the lab's, the tests say that they are skipped; with
+//! Without PostgreSQL on the host, or without an engine, the tests say that they are skipped; with
 //! `STALL_LAB_REQUIRE_POSTGRES` or `STALL_LAB_REQUIRE_DOCKER` set that is a failure.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
@@ -12,8 +12,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use common::engine_or_skip;
 use common::servers::{Node, Servers};
 use serde_json::Value;
+use stall_lab::image::{self, ImageRequest};
 
 /// The binary with nothing of this user's around it.
 fn check(home: &Path, args: &[&str]) -> Output {
@@ -208,9 +210,11 @@ fn on_the_hosts_own_postgresql_it_says_what_is_so_and_what_it_cannot_see() {
     a_standby_that_stops_answering_costs_what_it_would_have_said(&servers);
 }
 
-#[test]
-fn on_postgresql_18_it_says_what_is_so_and_what_it_cannot_see() {
-    let Some(servers) = Servers::in_container() else { return };
+#[tokio::test]
+async fn on_postgresql_18_it_says_what_is_so_and_what_it_cannot_see() {
+    let Some(engine) = engine_or_skip().await else { return };
+    let image = image::resolve(&engine, &ImageRequest::Version(18), &mut |_| ()).await.unwrap();
+    let Some(servers) = Servers::in_container(&image) else { return };
     all(&servers, 18);
 }
 
