@@ -150,6 +150,23 @@ impl Servers {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
+    /// Gives the primary another certificate and key, in PEM. It is the server that writes the files, so they are its own.
+    pub fn replace_certificate(&self, certificate: &[u8], key: &[u8]) {
+        let dir = match &self.place {
+            Place::Host { dir, .. } => dir.to_str().unwrap(),
+            Place::Container { .. } => CONTAINER.2,
+        };
+        for (name, pem) in [("server.crt", certificate), ("server.key", key)] {
+            // In base64 nothing needs an escape. A file that is there keeps its permissions.
+            let lines = String::from_utf8(pem.to_vec()).unwrap();
+            self.sql(
+                Node::Primary,
+                &format!("COPY (SELECT string_to_table('{}', chr(10))) TO '{dir}/{name}'", lines.trim()),
+            );
+        }
+        self.sql(Node::Primary, "SELECT pg_reload_conf()");
+    }
+
     /// Changes a setting and waits until the server shows it.
     pub fn set(&self, node: Node, setting: &str, value: &str) {
         self.sql(node, &format!("ALTER SYSTEM SET {setting} = '{value}'"));
@@ -255,7 +272,7 @@ fn exec(container: &str, user: &str, command: &[&str]) -> Output {
     run(Command::new("docker").args(["exec", "-u", user, container]).args(command))
 }
 
-fn run(command: &mut Command) -> Output {
+pub fn run(command: &mut Command) -> Output {
     let output = command.current_dir("/").output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
