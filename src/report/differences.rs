@@ -134,6 +134,7 @@ fn walk(place: &str, value: &Value, places: &mut BTreeMap<String, String>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::profile::Iops;
     use crate::verdict::testing::Story;
