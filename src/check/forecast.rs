@@ -124,10 +124,14 @@ impl Pace {
 
 impl Density {
     /// Of what was replayed in the interval, by a standby that prefetches, or by one that does not.
+    ///
+    /// Not every prefetch is a read: the operating system may have the page. Where there were more of them than the
+    /// disk allows reads, the rest was none.
     #[must_use]
-    pub fn of_interval(pace: &Pace, prefetches: bool) -> Option<Self> {
-        let per_s = if prefetches { pace.prefetches_per_s } else { pace.startup_reads_per_s }?;
-        let enough = per_s * pace.seconds >= ENOUGH_READS as f64 && pace.bytes_per_s > 0.0;
+    pub fn of_interval(pace: &Pace, prefetches: bool, iops: Option<u64>) -> Option<Self> {
+        let counted = if prefetches { pace.prefetches_per_s } else { pace.startup_reads_per_s }?;
+        let enough = counted * pace.seconds >= ENOUGH_READS as f64 && pace.bytes_per_s > 0.0;
+        let per_s = iops.map_or(counted, |iops| counted.min(iops as f64));
         enough.then(|| Self { reads_per_byte: per_s / pace.bytes_per_s, from: DensityFrom::Interval })
     }
 

@@ -119,7 +119,8 @@ impl Judge<'_> {
     fn inputs(&self, standby: &Standby, found: &StandbyAssessment) -> Inputs {
         let prefetches = found.prefetches.unwrap_or(true);
         let has_images = self.page_images() == Some(true);
-        let of_interval = found.pace.as_ref().and_then(|pace| Density::of_interval(pace, prefetches));
+        let of_interval =
+            found.pace.as_ref().and_then(|pace| Density::of_interval(pace, prefetches, self.terms.iops));
         let since_reset = latest(&standby.samples)
             .zip(latest(&self.primary.samples))
             .filter(|_| prefetches && has_images)
@@ -259,8 +260,8 @@ fn notes(primary: &Primary, standbys: &[StandbyAssessment], synchrony: &Synchron
     };
     if reckons(HangFrom::Iops) {
         notes.push(
-            "reads / IOPS takes every prefetch for one read of the disk, no cache to hold a page, and the WAL itself \
-             to be in memory; against the lab's own runs it came out 7 to 16 % too long"
+            "reads / IOPS takes every prefetch for a read of the disk, where in the lab's runs there were 6 to 14 % more \
+             prefetches than reads; and the WAL itself to be in memory"
                 .to_owned(),
         );
     }
