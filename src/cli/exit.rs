@@ -4,8 +4,9 @@ use std::io::IsTerminal as _;
 use std::process::{ExitCode, Termination};
 
 use crate::analysis::AnalysisError;
-use crate::profile::ProfileError;
+use crate::profile::{Problems, ProfileError};
 use crate::repro::ArmsError;
+use crate::sweep::{PointError, SweepError, SweepFolderError};
 
 /// The exit codes, as `--help` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +51,24 @@ pub(super) struct UsageError(pub String);
 /// The exit code of an error.
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
     let no_results = matches!(error.downcast_ref(), Some(AnalysisError::NoResults { .. }));
-    let is_usage = error.is::<ProfileError>() || error.is::<ArmsError>() || error.is::<UsageError>();
-    if no_results || is_usage { Exit::Usage } else { Exit::Failure }
+    let is_usage = error.is::<ProfileError>()
+        || error.is::<Problems>()
+        || error.is::<ArmsError>()
+        || error.is::<PointError>()
+        || error.is::<UsageError>();
+    if no_results || is_usage || is_of_another_sweep(error) { Exit::Usage } else { Exit::Failure }
+}
+
+/// Was a folder named that holds something else.
+fn is_of_another_sweep(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(SweepError::Folder(
+            SweepFolderError::Another { .. }
+                | SweepFolderError::NotEmpty { .. }
+                | SweepFolderError::Busy { .. }
+        ))
+    )
 }
 
 /// `error:`, in red where stderr is a terminal and NO_COLOR is not set.

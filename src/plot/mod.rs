@@ -15,6 +15,7 @@ mod picture;
 mod scene;
 mod series;
 mod style;
+mod sweep;
 mod text;
 mod time;
 mod timeline;
@@ -24,6 +25,8 @@ mod words;
 mod testing;
 #[cfg(test)]
 mod tests;
+
+pub use sweep::sweep;
 
 use std::error::Error;
 use std::io;

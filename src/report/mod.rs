@@ -11,6 +11,7 @@ mod markdown;
 mod page;
 mod reading;
 mod setup;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ pub use comparison_csv::comparison_csv;
 pub use differences::{SERVER, varied};
 pub use headline::headline;
 pub use page::page;
+pub use sweep::sweep;
 
 use crate::profile::FaultKind;
 use crate::store::Summary;
