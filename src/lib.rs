@@ -22,6 +22,7 @@ pub mod progress;
 pub mod report;
 pub mod repro;
 pub mod store;
+pub mod sweep;
 pub mod verdict;
 pub mod wal;
 pub mod waldump;

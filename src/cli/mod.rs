@@ -16,6 +16,7 @@ mod plot;
 mod profiles;
 mod repro;
 mod scenarios;
+mod sweep;
 
 use std::ffi::OsString;
 
@@ -60,6 +61,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
     let ended = runtime.block_on(async {
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
+            Command::Sweep(args) => sweep::run(args, command_line).await,
             Command::Explain(args) => explain::run(args).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),

@@ -72,7 +72,7 @@ fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Reques
 }
 
 /// A built-in profile's name, or a file's without its folders and ending.
-fn name_of(profile: &str) -> String {
+pub(super) fn name_of(profile: &str) -> String {
     Path::new(profile)
         .file_stem()
         .map_or_else(|| profile.to_owned(), |stem| stem.to_string_lossy().into_owned())

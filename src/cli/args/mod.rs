@@ -2,6 +2,9 @@
 
 mod check;
 mod observe;
+mod sweep;
+
+pub(super) use sweep::SweepArgs;
 
 use std::path::PathBuf;
 
@@ -40,9 +43,11 @@ check has codes of its own: check --help";
 pub(super) enum Command {
     /// Reproduce the stall: primary, IOPS-capped standby, update, fault, verdict and plot
     Repro(ReproArgs),
+    /// Measure the hang at many points, each several times: median, confidence interval, prediction
+    Sweep(SweepArgs),
     /// Say why replay took as long as it did, from a run's WAL or your own
     Explain(ExplainArgs),
-    /// Judge and draw again from the files of a run or a comparison; needs no Docker
+    /// Judge and draw again from the files of a run, a comparison or a sweep; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
@@ -199,7 +204,7 @@ pub(super) struct ExplainWalArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
-    /// Folders of runs or comparisons
+    /// Folders of runs, comparisons or sweeps
     #[arg(required = true, value_name = "RESULTS_DIR")]
     pub folders: Vec<PathBuf>,
 }
