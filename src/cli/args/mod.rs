@@ -4,14 +4,13 @@ mod check;
 mod observe;
 mod sweep;
 
-pub(super) use sweep::SweepArgs;
-
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use check::CheckArgs;
 pub(super) use observe::ObserveArgs;
+pub(super) use sweep::SweepArgs;
 
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
