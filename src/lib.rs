@@ -1,6 +1,7 @@
 //! A lab that reproduces, measures and explains the PostgreSQL standby replay stall.
 
 pub mod analysis;
+pub mod check;
 pub mod cli;
 pub mod cluster;
 pub mod disk;
@@ -12,6 +13,7 @@ mod fake;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;
+pub mod observe;
 pub mod plan;
 pub mod plot;
 pub mod postgres;

@@ -16,9 +16,10 @@ use crate::disk::{Cache, DiskHelper, GoldenKey, Room};
 use crate::docker::{Engine, EngineFacts, PullProgress};
 use crate::human;
 use crate::image::{ImageProgress, ImageRequest, ServerImage};
+use crate::postgres::Endpoint;
 use crate::progress::Progress;
 use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, OwnBuild, Platform, Server, WalAccount, WalModel};
+use crate::store::{NodeInfo, OwnBuild, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
 /// An engine, and the servers that have been got ready on it.
@@ -217,6 +218,10 @@ impl Raised for Cluster {
             .collect())
     }
 
+    fn endpoints(&self) -> Vec<(Role, Endpoint)> {
+        self.nodes().map(|node| (node.role, Endpoint::from(&node.access))).collect()
+    }
+
     async fn save_logs(&self) -> anyhow::Result<()> {
         logs::save(&self.engine, &self.order.run_id, &self.order.logs).await
     }
@@ -264,8 +269,8 @@ fn server(image: &ServerImage, unknown_settings: Vec<String>) -> Server {
         // Without the program's name, as `server_version` shows it: `18.6 (Debian 18.6-3)`.
         version: image.version.text.trim_start_matches("postgres (PostgreSQL) ").to_owned(),
         version_num: image.version.number,
-        image: image.reference.clone(),
-        image_id: image.id.clone(),
+        image: Some(image.reference.clone()),
+        image_id: Some(image.id.clone()),
         source: image.source.to_string(),
         note: image.note.clone(),
         build,

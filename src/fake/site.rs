@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{FakeLab, Script};
 use crate::image::ImageRequest;
 use crate::measure::Clock;
+use crate::postgres::Endpoint;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
 use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
@@ -51,8 +52,8 @@ fn server(request: &ImageRequest) -> Server {
     Server {
         version: format!("{major}.6"),
         version_num: major * 10_000 + 6,
-        image: format!("fake-{major}"),
-        image_id: "sha256:0".to_owned(),
+        image: Some(format!("fake-{major}")),
+        image_id: Some("sha256:0".to_owned()),
         source: "fake".to_owned(),
         note: None,
         build: None,
@@ -111,6 +112,10 @@ impl Raised for FakeLab {
             defaults: [].into(),
         };
         Ok(vec![node(PRIMARY, Role::Primary), node("standby", Role::Standby)])
+    }
+
+    fn endpoints(&self) -> Vec<(Role, Endpoint)> {
+        vec![]
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {

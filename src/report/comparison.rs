@@ -7,7 +7,7 @@ use crate::store::{RunInfo, Summary};
 
 use super::differences::{Difference, differences, subjects};
 use super::markdown::Table;
-use super::{hang_in_words, headline, or_none, or_not_known};
+use super::{NOT_KNOWN, hang_in_words, headline, or_none, or_not_known};
 
 /// One arm of a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,7 @@ fn varied_in_words(arms: &[Arm], on_purpose: &[String]) -> String {
 
 fn uncapped(arms: &[Arm]) -> String {
     let names: Vec<&str> =
-        arms.iter().filter(|arm| !arm.run.capped).map(|arm| arm.run.arm.as_str()).collect();
+        arms.iter().filter(|arm| arm.run.is_uncapped()).map(|arm| arm.run.arm.as_str()).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -273,9 +273,13 @@ fn what_is_shared(arms: &[Arm], differences: &[Difference]) -> String {
     let Some(Arm { run, .. }) = arms.first() else {
         return String::new();
     };
+    if run.observed().is_some() {
+        return String::new();
+    }
+    let image = run.server.image.as_deref().unwrap_or(NOT_KNOWN);
     let asked: [(&[&str], String); 7] = [
         (&["server.version"], format!("PostgreSQL {}", run.server.version)),
-        (&["server.image"], format!("image `{}`", run.server.image)),
+        (&["server.image"], format!("image `{image}`")),
         (&["platform"], "the machine and its engine".to_owned()),
         (&["profile.workload"], "the load".to_owned()),
         (&["profile.update"], "the update".to_owned()),

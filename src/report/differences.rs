@@ -134,6 +134,7 @@ fn walk(place: &str, value: &Value, places: &mut BTreeMap<String, String>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::profile::Iops;
     use crate::verdict::testing::Story;
@@ -144,7 +145,7 @@ mod tests {
         for node in &mut one.nodes {
             node.settings.remove("max_wal_size");
         }
-        other.profile.synchronous.standbys.push("standby".to_owned());
+        other.profile_mut().synchronous.standbys.push("standby".to_owned());
         other.run_id = "another".to_owned();
         let found: Vec<(String, String)> = differences([&one, &other].into_iter())
             .into_iter()
@@ -161,14 +162,14 @@ mod tests {
     #[test]
     fn a_thing_that_stands_in_several_places_differs_once() {
         let (one, mut other) = (Story::stalled().run, Story::stalled().run);
-        for standby in &mut other.profile.standby {
+        for standby in &mut other.profile_mut().standby {
             standby.machine.read_iops = Iops::Capped(400);
         }
         for node in &mut other.nodes {
             node.read_iops_cap = Some(400);
             node.settings.insert("full_page_writes".to_owned(), "off".to_owned());
         }
-        other.profile.postgres.common.insert("full_page_writes".to_owned(), "off".to_owned());
+        other.profile_mut().postgres.common.insert("full_page_writes".to_owned(), "off".to_owned());
         other.server.version = "17.12".to_owned();
         other.server.version_num = 170_012;
         let found = differences([&one, &other].into_iter());
@@ -179,7 +180,7 @@ mod tests {
     fn what_comes_with_a_version_is_no_difference_of_its_own() {
         let (mut old, mut new) = (Story::stalled().run, Story::stalled().run);
         for run in [&mut old, &mut new] {
-            run.profile.postgres.common.insert("io_method".to_owned(), "worker".to_owned());
+            run.profile_mut().postgres.common.insert("io_method".to_owned(), "worker".to_owned());
         }
         old.server.version_num = 150_018;
         old.server.unknown_settings = vec!["io_method".to_owned()];
@@ -196,11 +197,12 @@ mod tests {
     #[test]
     fn profiles_vary_in_the_things_that_runs_of_them_differ_in() {
         let (one, mut other) = (Story::stalled().run, Story::stalled().run);
-        assert_eq!(varied(&[&one.profile, &other.profile]), [""; 0]);
-        other.profile = other.profile.with_prefetch(crate::profile::Prefetch::Off);
-        other.profile.workload.scale += 1;
+        let varied = |other: &RunInfo| varied(&[one.profile().unwrap(), other.profile().unwrap()]);
+        assert_eq!(varied(&other), [""; 0]);
+        *other.profile_mut() = other.profile().unwrap().clone().with_prefetch(crate::profile::Prefetch::Off);
+        other.profile_mut().workload.scale += 1;
         let expected = ["recovery_prefetch", "workload.scale"];
-        assert_eq!(varied(&[&one.profile, &other.profile]), expected);
+        assert_eq!(varied(&other), expected);
         assert_eq!(subjects(&differences([&one, &other].into_iter())), expected);
     }
 }

@@ -23,7 +23,7 @@ fn headline_of(story: &Story) -> String {
 
 fn uncapped() -> Story {
     let mut story = Story::stalled();
-    story.run.capped = false;
+    story.run.capped = Some(false);
     for node in &mut story.run.nodes {
         node.read_iops_cap = None;
         node.write_iops_cap = None;
@@ -121,7 +121,7 @@ fn what_runs_were_asked_to_differ_in_needs_no_caution_and_anything_else_does() {
     let of_19 = |scale| {
         let mut newer = Story::no_stall();
         newer.run.server.version = "19.1".to_owned();
-        newer.run.profile.workload.scale += scale;
+        newer.run.profile_mut().workload.scale += scale;
         [Story::stalled(), newer]
     };
     let caution_of = |stories: &[Story], on_purpose: &[&str]| {

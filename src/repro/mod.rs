@@ -7,6 +7,7 @@ mod site;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arm::fresh_run_id;
 pub use arm::{ArmError, ArmOutcome, run_arm};
 pub use request::{Arm, ArmsError, Expectation, Request, Teardown};
 pub use servers::server_names;
@@ -138,6 +139,6 @@ pub fn comparison_name(time: Timestamp) -> String {
 }
 
 /// A time as the name of a folder: `20261130T191500Z`.
-fn utc_name(time: Timestamp) -> String {
+pub(crate) fn utc_name(time: Timestamp) -> String {
     time.strftime("%Y%m%dT%H%M%SZ").to_string()
 }

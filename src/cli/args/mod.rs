@@ -1,12 +1,16 @@
 //! Every command and flag.
 
+mod check;
+mod observe;
 mod sweep;
-
-pub(super) use sweep::SweepArgs;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+pub(super) use check::CheckArgs;
+pub(super) use observe::ObserveArgs;
+pub(super) use sweep::SweepArgs;
 
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
@@ -31,7 +35,8 @@ Exit codes:
   1    failed; the message says in which phase, and what to do
   2    a flag, a profile or a path is wrong; nothing was done
   3    done, but not as --expect says
-  130  stopped by the user; what was recorded is kept";
+  130  stopped by the user; what was recorded is kept
+check has codes of its own: check --help";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -45,6 +50,10 @@ pub(super) enum Command {
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
+    /// Say whether a cluster of your own would stall, for how long, and what would help
+    Check(CheckArgs),
+    /// Record servers of your own as a run of the lab is recorded, over SQL alone
+    Observe(ObserveArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows
