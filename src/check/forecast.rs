@@ -142,7 +142,8 @@ impl Density {
         let enough = images >= ENOUGH_IMAGES && wal.images >= ENOUGH_IMAGES && wal.bytes > 0;
         let for_an_image = prefetched as f64 / images.max(1) as f64;
         let images_per_byte = wal.images as f64 / wal.bytes.max(1) as f64;
-        enough.then(|| Self { reads_per_byte: for_an_image * images_per_byte, from: DensityFrom::SinceReset })
+        enough
+            .then_some(Self { reads_per_byte: for_an_image * images_per_byte, from: DensityFrom::SinceReset })
     }
 
     /// Of WAL that is page images alone.
