@@ -10,10 +10,13 @@ mod exit;
 mod explain;
 mod image;
 mod interrupt;
+mod marks;
+mod observe;
 mod plot;
 mod profiles;
 mod repro;
 mod scenarios;
+mod sweep;
 
 use std::ffi::OsString;
 
@@ -58,10 +61,12 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
     let ended = runtime.block_on(async {
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
+            Command::Sweep(args) => sweep::run(args, command_line).await,
             Command::Explain(args) => explain::run(args).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Check(args) => check::run(args).await,
+            Command::Observe(args) => observe::run(args, command_line).await,
             Command::Profiles(args) => profiles::run(&args),
             Command::Scenarios => scenarios::run(),
             Command::Image(args) => image::run(args).await,

@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 use tokio_postgres::config::{ChannelBinding, SslMode, SslNegotiation};
+use tokio_postgres::error::DbError;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -88,6 +90,11 @@ impl Server {
         self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
+    /// How it encrypts.
+    pub(super) fn tls(&self) -> MakeRustlsConnect {
+        self.tls.clone()
+    }
+
     /// What libpq would have warned of: a password file that others may read.
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
@@ -118,7 +125,11 @@ impl Server {
 
     /// Connects to the first host that lets in and is such as is asked for. `within` bounds the time for all hosts
     /// together.
-    pub(super) async fn connect(&self, within: Option<Duration>) -> Result<Client, ConnectError> {
+    pub(super) async fn connect(
+        &self,
+        within: Option<Duration>,
+        notices: Option<&UnboundedSender<DbError>>,
+    ) -> Result<Client, ConnectError> {
         let passes: &[Session] = match self.session {
             Session::PreferStandby => &[Session::Standby, Session::Any],
             ref other => std::slice::from_ref(other),
@@ -130,7 +141,7 @@ impl Server {
         for session in passes {
             for host in &self.hosts {
                 let limit = limit.unwrap_or(ATTEMPT);
-                let why = match timeout(limit, self.connect_host(host, *session)).await {
+                let why = match timeout(limit, self.connect_host(host, *session, notices)).await {
                     Ok(Ok(client)) => return Ok(client),
                     Ok(Err(why)) => why,
                     Err(_) => format!("no answer within {limit:?}"),
@@ -141,7 +152,12 @@ impl Server {
         Err(ConnectError(refusals))
     }
 
-    async fn connect_host(&self, host: &Host, session: Session) -> Result<Client, String> {
+    async fn connect_host(
+        &self,
+        host: &Host,
+        session: Session,
+        notices: Option<&UnboundedSender<DbError>>,
+    ) -> Result<Client, String> {
         let mut config = self.config.clone();
         config.port(host.port);
         match &host.at {
@@ -158,7 +174,7 @@ impl Server {
         for way in ways {
             match config.ssl_mode(*way).connect(self.tls.clone()).await {
                 Ok((client, connection)) => {
-                    drive(&self.name, connection);
+                    drive(&self.name, connection, notices.cloned());
                     return session.check(&client).await.map(|()| client);
                 }
                 Err(error) => {

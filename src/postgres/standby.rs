@@ -9,12 +9,14 @@ use super::primary::count;
 use crate::store::{Cell, Column, Metric};
 
 /// Functions rather than the views over them, as on the primary. `pg_stat_recovery_prefetch` comes as JSON by the
-/// names of its columns: patched servers may have more of them. What stands between @ depends on the version.
+/// names of its columns: patched servers may have more of them. A role without
+/// `pg_monitor` sees that there is a walreceiver, and not what it does. What stands between @ depends on the version.
 const ITSELF: &str = "
     SELECT (pg_last_wal_receive_lsn() - '0/0'::pg_lsn)::int8,
            (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::int8,
            (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE pid IS NOT NULL)::int8,
-           (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE status = 'streaming')::int8,
+           (SELECT CASE WHEN pid IS NULL THEN 0 WHEN status IS NOT NULL THEN (status = 'streaming')::int END
+              FROM pg_stat_get_wal_receiver())::int8,
            (pg_get_wal_replay_pause_state() <> 'not paused')::int::int8,
            (SELECT wait_event_type || '/' || wait_event FROM pg_stat_get_activity(NULL)
              WHERE backend_type = 'startup'),

@@ -12,6 +12,7 @@ mod observed;
 mod page;
 mod reading;
 mod setup;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ pub use comparison_csv::comparison_csv;
 pub use differences::{SERVER, varied};
 pub use headline::headline;
 pub use page::page;
+pub use sweep::sweep;
 
 use crate::profile::FaultKind;
 use crate::store::{RunInfo, Summary};

@@ -1,12 +1,16 @@
 //! Every command and flag.
 
 mod check;
+mod observe;
+mod sweep;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use check::CheckArgs;
+pub(super) use observe::ObserveArgs;
+pub(super) use sweep::SweepArgs;
 
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
@@ -38,14 +42,18 @@ check has codes of its own: check --help";
 pub(super) enum Command {
     /// Reproduce the stall: primary, IOPS-capped standby, update, fault, verdict and plot
     Repro(ReproArgs),
+    /// Measure the hang at many points, each several times: median, confidence interval, prediction
+    Sweep(SweepArgs),
     /// Say why replay took as long as it did, from a run's WAL or your own
     Explain(ExplainArgs),
-    /// Judge and draw again from the files of a run or a comparison; needs no Docker
+    /// Judge and draw again from the files of a run, a comparison or a sweep; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
     /// Say whether a cluster of your own would stall, for how long, and what would help
     Check(CheckArgs),
+    /// Record servers of your own as a run of the lab is recorded, over SQL alone
+    Observe(ObserveArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows
@@ -195,7 +203,7 @@ pub(super) struct ExplainWalArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
-    /// Folders of runs or comparisons
+    /// Folders of runs, comparisons or sweeps
     #[arg(required = true, value_name = "RESULTS_DIR")]
     pub folders: Vec<PathBuf>,
 }
