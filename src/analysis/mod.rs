@@ -75,14 +75,23 @@ impl Analysed {
 /// # Errors
 /// When its files cannot be read or the new ones not written.
 pub fn analyse(folder: RunFolder) -> Result<Analysed, AnalysisError> {
+    let analysed = judge(folder)?;
+    let explanation = analysed.explanation()?;
+    let page = report::page(&analysed.run, &analysed.summary, &analysed.events, explanation.as_ref());
+    write(&analysed.folder.page_path(), &page)?;
+    Ok(analysed)
+}
+
+/// Judges a run, and writes `summary.json` and `timeline.png` into its folder.
+///
+/// # Errors
+/// When its files cannot be read or the new ones not written.
+pub fn judge(folder: RunFolder) -> Result<Analysed, AnalysisError> {
     let (run, timeline, events) = (folder.run()?, folder.timeline()?, folder.events()?);
     let summary = verdict::judge(&run, &timeline, &events);
     folder.save_summary(&summary)?;
     let analysed = Analysed { folder, run, timeline, events, summary };
     plot::timeline(&analysed.recorded(), &analysed.folder.plot_path())?;
-    let explanation = analysed.explanation()?;
-    let page = report::page(&analysed.run, &analysed.summary, &analysed.events, explanation.as_ref());
-    write(&analysed.folder.page_path(), &page)?;
     Ok(analysed)
 }
 

@@ -1,6 +1,7 @@
 //! The command line: arguments to typed values, values to what a user reads.
 
 mod args;
+mod bundle;
 mod cache;
 mod clean;
 mod compare;
@@ -54,6 +55,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
             Command::Explain(args) => explain::run(args).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
+            Command::Bundle(args) => bundle::run(&args),
             Command::Profiles(args) => profiles::run(&args),
             Command::Scenarios => scenarios::run(),
             Command::Image(args) => image::run(args).await,

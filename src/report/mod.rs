@@ -18,7 +18,9 @@ pub use attribution::{attribution, prediction};
 pub use comparison::{Arm, caution, comparison};
 pub use comparison_csv::comparison_csv;
 pub use headline::headline;
+pub(crate) use markdown::Table;
 pub use page::page;
+pub(crate) use reading::{READING, limitations};
 
 use crate::profile::FaultKind;
 use crate::store::Summary;
@@ -27,12 +29,12 @@ use crate::store::Summary;
 const NOT_KNOWN: &str = "not known";
 
 /// A figure in words, or that it is not known.
-fn or_not_known<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> String {
+pub(crate) fn or_not_known<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> String {
     figure.map_or_else(|| NOT_KNOWN.to_owned(), words)
 }
 
 /// A cap on operations, or that there is none.
-fn or_none(cap: Option<u64>) -> String {
+pub(crate) fn or_none(cap: Option<u64>) -> String {
     cap.map_or_else(|| "none".to_owned(), |cap| format!("{cap}/s"))
 }
 
@@ -53,7 +55,7 @@ fn after_the_fault(kind: FaultKind) -> &'static str {
 }
 
 /// The length of the hang; a lower bound is called one.
-fn hang_in_words(summary: &Summary) -> String {
+pub(crate) fn hang_in_words(summary: &Summary) -> String {
     or_not_known(summary.hang_s, |hang_s| {
         let length = crate::human::seconds(hang_s);
         if summary.hang_ended == Some(false) { format!("at least {length}") } else { length }

@@ -1,5 +1,7 @@
 //! Every command and flag.
 
+mod bundle;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -7,6 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
+
+pub(super) use bundle::BundleArgs;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
 ///
@@ -39,6 +43,8 @@ pub(super) enum Command {
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
+    /// Make one thing to attach to a bug report: facts, repro.sh, logs, redacted
+    Bundle(BundleArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows

@@ -1,0 +1,25 @@
+//! `stall-lab bundle`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Make one thing to attach to a bug report.
+///
+/// A folder and a .tar.gz after PostgreSQL's bug reporting guidelines: REPORT.md with the steps, what was seen and what
+/// was expected, repro.sh (the same experiment without the lab), settings, versions, platform, pictures, tables and
+/// logs; the interpretation apart. Passwords, host names, addresses and paths of a home or for temporary files are taken
+/// out. Needs no Docker.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stall-lab bundle results/quick/latest
+  stall-lab bundle results/quick/*-try results/quick/*-off     both arms and their comparison
+  stall-lab bundle results/quick/latest --out /srv/report      /srv/report/ and /srv/report.tar.gz")]
+pub(in crate::cli) struct BundleArgs {
+    /// Folders of runs
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Folder to make; the archive is made beside it. In this directory, named after the run, if it is not given
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}

@@ -1,0 +1,63 @@
+//! `stall-lab bundle`
+
+use std::path::{Path, PathBuf};
+
+use super::Exit;
+use super::args::BundleArgs;
+use super::exit::UsageError;
+use crate::analysis::AnalysisError;
+use crate::bundle::{self, ATTACHABLE, Bundle, BundleError, Surroundings};
+use crate::human;
+use crate::store::RunFolder;
+
+/// Files that are named when a bundle is too large to be attached.
+const LARGEST: usize = 5;
+
+pub(super) fn run(args: &BundleArgs) -> anyhow::Result<Exit> {
+    let runs = args.runs.iter().map(|run| folder(run)).collect::<Result<Vec<_>, _>>()?;
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => PathBuf::from(bundle::name(&runs)?),
+    };
+    let made = match bundle::bundle(&runs, &out, &Surroundings::here()) {
+        Err(taken @ BundleError::Taken { .. }) => return Err(UsageError(taken.to_string()).into()),
+        made => made?,
+    };
+    for lack in &made.lacks {
+        eprintln!("{lack}");
+    }
+    println!("{}/  {} files", made.folder.display(), made.files.len());
+    println!("{}  {}", made.archive.display(), human::bytes(made.archive_bytes as f64));
+    println!("{}", taken_out(&made));
+    if !made.is_attachable() {
+        print!("{}", too_large(&made));
+    }
+    Ok(Exit::Success)
+}
+
+fn folder(run: &Path) -> Result<RunFolder, AnalysisError> {
+    if run.join("run.json").exists() {
+        Ok(RunFolder::at(run))
+    } else {
+        Err(AnalysisError::NoResults { path: run.to_owned() })
+    }
+}
+
+fn taken_out(made: &Bundle) -> String {
+    let counts: Vec<String> = made.redacted.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
+    let counts = if counts.is_empty() { "nothing was found".to_owned() } else { counts.join(", ") };
+    format!("taken out: {counts}; look through it all the same before you publish it")
+}
+
+/// What to do with an archive that is too large.
+fn too_large(made: &Bundle) -> String {
+    let mut text = format!(
+        "The archive is larger than {}, which trackers and mailing lists may refuse. Attach REPORT.md, repro.sh and the \
+         pictures, put the archive where it can be downloaded, and link it. The largest files in it:\n",
+        human::bytes(ATTACHABLE as f64)
+    );
+    for file in made.files.iter().take(LARGEST) {
+        text += &format!("  {:>8}  {}\n", human::bytes(file.bytes as f64), file.path.display());
+    }
+    text
+}
