@@ -103,11 +103,11 @@ fn fields(part: &impl Serialize) -> String {
     let Ok(Value::Object(fields)) = serde_json::to_value(part) else { return String::new() };
     let told = |(name, value): (String, Value)| {
         let value = match value {
-            Value::Null => not_known(),
+            Value::Null => String::new(),
             Value::String(text) => text,
             other => other.to_string(),
         };
-        format!("  {name}: {}\n", value.replace(['\n', '\r'], " "))
+        format!("  {name}: {}", value.replace(['\n', '\r'], " ")).trim_end().to_owned() + "\n"
     };
     fields.into_iter().map(told).collect()
 }

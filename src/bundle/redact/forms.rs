@@ -30,7 +30,7 @@ const FORMS: [(Kind, &str); 14] = [
     (Kind::Password, r"(?m)^(?:\*|[^:\s]+):(?:\*|[0-9]+):(?:\*|[^:\s]+):[^:\s]+:(?P<s>\S+)$"),
     // scheme://user:password@host
     (Kind::Password, r#"(?i)[a-z][a-z0-9+.-]*://[^\s/:@"']*:(?P<s>[^\s"'@]+)@"#),
-    (Kind::Host, r#"(?i)[a-z][a-z0-9+.-]*://(?:[^\s/@"']*@)?(?P<s>[a-z0-9][a-z0-9._-]*)"#),
+    (Kind::Host, r#"(?i)[a-z][a-z0-9+.-]*://(?:[^\s/@"']*@)?(?P<s>\[host\]|[a-z0-9][a-z0-9._-]*)"#),
     (Kind::Host, r#"(?i)host(?:name)?\\?["']?\s*[=:]\s*\\?["']?(?P<s>[a-z0-9][a-z0-9._-]*)"#),
     // could not translate host name "..."; no pg_hba.conf entry for host "..."; connection to server at "..."
     (
@@ -62,16 +62,21 @@ impl Forms {
         Ok(Self { forms: forms.collect::<Result<_, regex::Error>>()? })
     }
 
-    /// What stands in a text as a secret.
-    pub(super) fn found_in<'a>(&self, text: &'a str) -> Vec<(Kind, &'a str)> {
-        let found = |(kind, form): &(Kind, Regex)| {
-            let words = form.captures_iter(text).filter_map(|found| found.name("s"));
-            words.map(|word| (*kind, word.as_str())).collect::<Vec<_>>()
-        };
-        self.forms.iter().flat_map(found).collect()
+    /// What stands in a text as a secret and would be of use to take out.
+    pub(super) fn found_in(&self, text: &str, words: &Words) -> Vec<(Kind, String)> {
+        let mut found = Vec::new();
+        self.take_out(text, words, |kind, secret| found.push((kind, secret.to_owned())));
+        found
     }
 
     pub(super) fn redact(&self, text: &str, words: &Words, counts: &mut Counts) -> String {
+        self.take_out(text, words, |kind, _| {
+            took(kind, counts);
+        })
+    }
+
+    /// One form after the other: what an earlier one took out, as the password in an address, misleads none after it.
+    fn take_out(&self, text: &str, words: &Words, mut on_found: impl FnMut(Kind, &str)) -> String {
         let mut text = text.to_owned();
         for (kind, form) in &self.forms {
             let replaced = form.replace_all(&text, |found: &Captures<'_>| {
@@ -80,9 +85,10 @@ impl Forms {
                 if words.tells_nothing(*kind, secret.as_str()) {
                     return whole.to_owned();
                 }
+                on_found(*kind, secret.as_str());
                 let start = found.get(0).map_or(0, |whole| whole.start());
                 let (before, after) = (secret.start() - start, secret.end() - start);
-                format!("{}{}{}", &whole[..before], took(*kind, counts), &whole[after..])
+                format!("{}{}{}", &whole[..before], kind.placeholder(), &whole[after..])
             });
             text = replaced.into_owned();
         }

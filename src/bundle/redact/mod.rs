@@ -117,8 +117,8 @@ impl Redactor {
             words.learn(Kind::Host, host.split('.').next().unwrap_or_default());
         }
         for text in texts {
-            for (kind, word) in forms.found_in(text) {
-                words.learn(kind, word);
+            for (kind, word) in forms.found_in(text, &words) {
+                words.learn(kind, &word);
             }
         }
         Ok(Self { forms, paths: Paths::new(surroundings)?, words })

@@ -222,7 +222,7 @@ fn machines(run: &RunInfo, standby: &Standby) -> String {
 /// A function that appends a node's settings to a command.
 fn settings(function: &str, settings: &Settings) -> String {
     let mut text = format!(
-        "# All other settings are the server's defaults.\n{function}() {{\n    \"$@\" -c wal_level=replica"
+        "# All other settings are the server's defaults.\n# shellcheck disable=SC2016\n{function}() {{\n    \"$@\" -c wal_level=replica"
     );
     for (name, value) in settings {
         text += &format!(" \\\n        -c {}", shell_word(&format!("{name}={value}")));

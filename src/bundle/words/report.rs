@@ -57,10 +57,14 @@ fn steps(part: &Part) -> String {
     } else {
         "the profile's script (`workload.script` in `run.json`)"
     };
-    let update = profile.update_template();
-    let transactions = match profile.update.batches {
-        1 => "One transaction".to_owned(),
-        batches => format!("{batches} transactions, each over its range of `aid`"),
+    let (transactions, update) = match profile.batches().next() {
+        Some(all) if profile.update.batches == 1 => {
+            ("One transaction".to_owned(), profile.update_statement(all))
+        }
+        _ => (
+            format!("{} transactions, each over its range of `aid`", profile.update.batches),
+            profile.update_template(),
+        ),
     };
     let after = human::seconds(profile.fault.after.as_secs_f64());
     let mut steps = vec![
@@ -69,7 +73,7 @@ fn steps(part: &Part) -> String {
             workload.scale
         ),
         format!(
-            "The primary and, from the copy with `standby.signal`, {} were started by `postgres`, each in a container with a disk of its own and the limits in `platform.txt`; {synchronous}.",
+            "`postgres -D` on the data directory (the primary) and on its copy with `standby.signal` ({}), each in a container with a disk of its own and the limits in `platform.txt`; {synchronous}.",
             standbys.join(" and ")
         ),
         "`CHECKPOINT` on the primary.".to_owned(),
@@ -105,7 +109,8 @@ fn expected_in_short(run: &RunInfo) -> String {
 
 fn seen(run: &RunInfo, summary: &Summary) -> String {
     let reasons: String = summary.reasons.iter().map(|reason| format!("- {reason}\n")).collect();
-    format!("**{}**\n\n{reasons}", headline(run, summary))
+    let gap = if reasons.is_empty() { "" } else { "\n" };
+    format!("**{}**\n{gap}{reasons}", headline(run, summary))
 }
 
 fn figures(run: &RunInfo, summary: &Summary) -> String {
