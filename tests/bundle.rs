@@ -97,7 +97,8 @@ fn figure(said: &str, name: &str) -> String {
 fn left_of(pid: u32) -> String {
     let script = format!(
         "docker ps -aq --filter name=stall-repro-{pid}-; docker volume ls -q --filter name=stall-repro-{pid}-; \
-         docker network ls -q --filter name=stall-repro-{pid}; losetup --list --noheadings --output BACK-FILE | grep stall-repro-{pid} || :; \
+         docker network ls -q --filter name=stall-repro-{pid}; \
+         losetup --list --noheadings --output BACK-FILE | grep stall-repro-{pid} || :; \
          ls -d /var/tmp/stall-repro-{pid}.* 2>/dev/null || :"
     );
     let found = Command::new("sh").args(["-c", &script]).output().unwrap();

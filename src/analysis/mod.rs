@@ -157,19 +157,40 @@ pub enum Redrawn {
 /// # Errors
 /// When it is neither, or its files cannot be read or written.
 pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
+    match results_in(path)? {
+        Results::Run(run) => Ok(Redrawn::Run(Box::new(analyse(run)?))),
+        Results::Comparison(runs) => {
+            let runs: Vec<Analysed> = runs.into_iter().map(analyse).collect::<Result<_, _>>()?;
+            compare(path, &runs.iter().collect::<Vec<_>>())?;
+            Ok(Redrawn::Comparison(runs.len()))
+        }
+    }
+}
+
+/// What is in a folder of results; nothing of the runs is read yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Results {
+    /// A run.
+    Run(RunFolder),
+    /// A comparison of these runs.
+    Comparison(Vec<RunFolder>),
+}
+
+/// Tells a run from a comparison.
+///
+/// # Errors
+/// When it is neither, or the list of what was compared cannot be read.
+pub fn results_in(path: &Path) -> Result<Results, AnalysisError> {
     let members = path.join(MEMBERS);
     if !members.exists() {
         if !path.join("run.json").exists() {
             return Err(AnalysisError::NoResults { path: path.to_owned() });
         }
-        return Ok(Redrawn::Run(Box::new(analyse(RunFolder::at(path))?)));
+        return Ok(Results::Run(RunFolder::at(path)));
     }
     let text = std::fs::read_to_string(&members).map_err(|source| unwritten(&members, source))?;
     let listed: Members = serde_json::from_str(&text).map_err(|error| unwritten(&members, error.into()))?;
-    let runs: Vec<Analysed> =
-        listed.runs.iter().map(|run| analyse(RunFolder::at(path.join(run)))).collect::<Result<_, _>>()?;
-    compare(path, &runs.iter().collect::<Vec<_>>())?;
-    Ok(Redrawn::Comparison(runs.len()))
+    Ok(Results::Comparison(listed.runs.iter().map(|run| RunFolder::at(path.join(run))).collect()))
 }
 
 /// The way from one folder to another beside it; to one elsewhere, the whole way.

@@ -16,9 +16,9 @@ pub(super) fn path_for(folder: &Path) -> PathBuf {
     name.into()
 }
 
-/// Packs the files of a folder under the folder's name; the size of the archive in bytes. Of who packed it, and of the
-/// modes and times of their files, nothing is told.
-pub(super) fn pack(folder: &Path, files: &[Listed], archive: &Path) -> Result<u64, BundleError> {
+/// Packs the files of a folder under the folder's name, all of the time `unix_s`, seconds since 1970; the size of the
+/// archive in bytes. Of who packed it nothing is told.
+pub(super) fn pack(folder: &Path, files: &[Listed], unix_s: u64, archive: &Path) -> Result<u64, BundleError> {
     let gz = GzEncoder::new(File::create(archive).map_err(BundleError::io(archive))?, Compression::best());
     let mut tar = tar::Builder::new(gz);
     let root = folder.file_name().map_or_else(|| PathBuf::from("bundle"), PathBuf::from);
@@ -29,6 +29,7 @@ pub(super) fn pack(folder: &Path, files: &[Listed], archive: &Path) -> Result<u6
         let content = File::open(&path).map_err(BundleError::io(&path))?;
         let mut header = tar::Header::new_gnu();
         header.set_size(file.bytes);
+        header.set_mtime(unix_s);
         header.set_mode(if file.path.extension().is_some_and(|ending| ending == "sh") {
             0o755
         } else {

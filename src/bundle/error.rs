@@ -52,7 +52,11 @@ pub enum BundleError {
     #[error("a pattern of what is redacted is damaged: {0}")]
     Pattern(#[source] regex::Error),
     /// A file of the bundle still holds what is to be redacted.
-    #[error("{path} still holds what must not get out ({kinds}): this is a defect of the lab, please report it; no bundle was made", path = path.display())]
+    #[error(
+        "{path} still holds what must not get out ({kinds}): this is a defect of the lab, please report it; no \
+         bundle was made",
+        path = path.display()
+    )]
     Leak {
         /// The file.
         path: PathBuf,

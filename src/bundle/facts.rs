@@ -10,13 +10,13 @@ use super::{BundleError, files};
 use crate::profile::Machine;
 use crate::store::{NodeInfo, Role, RunInfo};
 
-/// Writes `settings-<node>.csv`, `versions.txt` and `platform.txt`.
-pub(super) fn write(folder: &Path, run: &RunInfo) -> Result<(), BundleError> {
+/// Writes `settings-<node>.csv`, `versions.txt` and `platform.txt`. `built` is what a server said of its build.
+pub(super) fn write(folder: &Path, run: &RunInfo, built: Option<&str>) -> Result<(), BundleError> {
     for node in &run.nodes {
         let path = folder.join(settings_file(node));
         write_settings(&path, node).map_err(BundleError::csv(&path))?;
     }
-    files::write(&folder.join("versions.txt"), &versions(run))?;
+    files::write(&folder.join("versions.txt"), &versions(run, built))?;
     files::write(&folder.join("platform.txt"), &platform(run))
 }
 
@@ -35,9 +35,17 @@ fn write_settings(path: &Path, node: &NodeInfo) -> Result<(), csv::Error> {
     Ok(csv.flush()?)
 }
 
-fn versions(run: &RunInfo) -> String {
+/// What a server's log says of its build: version, platform, compiler; none where there is no such log.
+pub(super) fn built<'a>(mut logs: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    logs.find_map(|log| {
+        log.lines().find_map(|line| line.split_once("LOG:  starting ")).map(|(_, build)| build)
+    })
+}
+
+fn versions(run: &RunInfo, built: Option<&str>) -> String {
     let mut text = String::from("PostgreSQL\n");
     text += &fields(&run.server);
+    text += &lines(&[("built", built.unwrap_or("not known: the run's folder has no server log").to_owned())]);
     text += "\nstall-lab\n";
     text += &lines(&[
         ("version", run.lab_version.clone()),

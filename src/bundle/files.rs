@@ -72,7 +72,8 @@ pub(super) fn find_leaks(folder: &Path, files: &[Listed], redactor: &Redactor) -
             _ => std::fs::read_to_string(&path).map_err(BundleError::io(&path))?,
         };
         let mut found = Counts::new();
-        if holds_any(&path, &text, redactor, &mut found)? {
+        let name = file.path.to_string_lossy();
+        if redactor.text(&name, &mut found) != name || holds_any(&path, &text, redactor, &mut found)? {
             let kinds = found.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             return Err(BundleError::Leak { path: file.path.clone(), kinds });
         }

@@ -91,10 +91,10 @@ pub fn name(runs: &[RunFolder]) -> Result<String, BundleError> {
         [_] => run.arm,
         several => format!("{}-runs", several.len()),
     };
-    // A profile's name may be the name of a file.
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
-    let name = format!("{}-{}-{what}", run.profile_name, run.started.strftime("%Y%m%dT%H%M%SZ"));
-    Ok(format!("stall-lab-bundle-{}", name.chars().map(plain).collect::<String>()))
+    // A profile may be named by the way to its file.
+    let profile = run.profile_name.rsplit('/').next().unwrap_or_default();
+    let started = run.started.strftime("%Y%m%dT%H%M%SZ");
+    Ok(file_name(&format!("stall-lab-bundle-{profile}-{started}-{what}")))
 }
 
 fn fill(
@@ -108,7 +108,7 @@ fn fill(
     let redactor = Redactor::learn(surroundings, &known, texts).map_err(BundleError::Pattern)?;
     let mut redacted = Counts::new();
     let mut parts = Vec::new();
-    for (original, folder) in originals.iter().zip(folders(originals, out)) {
+    for (original, folder) in originals.iter().zip(folders(originals, out, &redactor)) {
         parts.push(Part::write(original, folder, &redactor, &mut redacted)?);
     }
     let report = match parts.as_slice() {
@@ -127,7 +127,8 @@ fn fill(
     files::write(&out.join("REPORT.md"), &report)?;
     let listed = files::list(out)?;
     files::find_leaks(out, &listed, &redactor)?;
-    let archive_bytes = archive::pack(out, &listed, archive)?;
+    let made = originals.iter().map(|original| original.run.started.as_second()).max().unwrap_or_default();
+    let archive_bytes = archive::pack(out, &listed, u64::try_from(made).unwrap_or_default(), archive)?;
     Ok(Bundle {
         folder: out.to_owned(),
         archive: archive.to_owned(),
@@ -139,14 +140,24 @@ fn fill(
 }
 
 /// Where each run's part is: in the bundle itself, or below it by the arm's name; numbered where arms share one.
-fn folders(originals: &[Original], out: &Path) -> Vec<PathBuf> {
+fn folders(originals: &[Original], out: &Path, redactor: &Redactor) -> Vec<PathBuf> {
     if let [_] = originals {
         return vec![out.to_owned()];
     }
-    let is_alone = |arm: &str| originals.iter().filter(|original| original.run.arm == arm).count() == 1;
-    let named = |(at, original): (usize, &Original)| match original.run.arm.as_str() {
-        arm if is_alone(arm) => out.join(arm),
-        arm => out.join(format!("{arm}-{}", at + 1)),
+    let names: Vec<String> = originals
+        .iter()
+        .map(|original| file_name(&redactor.text(&original.run.arm, &mut Counts::new())))
+        .collect();
+    let is_alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let folder = |(at, name): (usize, &String)| match name {
+        name if is_alone(name) => out.join(name),
+        name => out.join(format!("{name}-{}", at + 1)),
     };
-    originals.iter().enumerate().map(named).collect()
+    names.iter().enumerate().map(folder).collect()
+}
+
+/// A name without what a file system, a shell or an archive could take for something else.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+    name.chars().map(plain).collect()
 }

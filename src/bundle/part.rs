@@ -44,7 +44,10 @@ impl Part {
         let analysed = analysis::judge(RunFolder::at(&folder))?;
         let explanation = analysed.explanation()?;
         let script = write_script(original, &folder, redactor)?;
-        facts::write(&folder, &analysed.run)?;
+        let built = facts::built(original.logs.iter().map(|log| log.text.as_str()));
+        // It has been counted where it stands.
+        let built = built.map(|built| redactor.text(built, &mut Counts::new()));
+        facts::write(&folder, &analysed.run, built.as_deref())?;
         let part = Self { analysed, explanation, script, logs };
         files::write(&folder.join("expected.md"), &words::expected(&part))?;
         files::write(&folder.join("analysis.md"), &words::analysis(&part))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Exit;
 use super::args::BundleArgs;
 use super::exit::UsageError;
-use crate::analysis::AnalysisError;
+use crate::analysis::{self, AnalysisError, Results};
 use crate::bundle::{self, ATTACHABLE, Bundle, BundleError, Surroundings};
 use crate::human;
 use crate::store::RunFolder;
@@ -14,7 +14,7 @@ use crate::store::RunFolder;
 const LARGEST: usize = 5;
 
 pub(super) fn run(args: &BundleArgs) -> anyhow::Result<Exit> {
-    let runs = args.runs.iter().map(|run| folder(run)).collect::<Result<Vec<_>, _>>()?;
+    let runs = args.runs.iter().map(|folder| runs_in(folder)).collect::<Result<Vec<_>, _>>()?.concat();
     let out = match &args.out {
         Some(out) => out.clone(),
         None => PathBuf::from(bundle::name(&runs)?),
@@ -35,12 +35,12 @@ pub(super) fn run(args: &BundleArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn folder(run: &Path) -> Result<RunFolder, AnalysisError> {
-    if run.join("run.json").exists() {
-        Ok(RunFolder::at(run))
-    } else {
-        Err(AnalysisError::NoResults { path: run.to_owned() })
-    }
+/// The runs of a folder: itself, or those that a comparison is of.
+fn runs_in(folder: &Path) -> Result<Vec<RunFolder>, AnalysisError> {
+    Ok(match analysis::results_in(folder)? {
+        Results::Run(run) => vec![run],
+        Results::Comparison(runs) => runs,
+    })
 }
 
 fn taken_out(made: &Bundle) -> String {

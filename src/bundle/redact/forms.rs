@@ -5,20 +5,20 @@ use regex::{Captures, Regex};
 use super::words::Words;
 use super::{Counts, Kind, took};
 
-/// Patterns; what is to be taken out is the group `s`.
+/// Patterns; what is to be taken out is the group `s`. A quotation may be one within another, its quotes escaped.
 const FORMS: [(Kind, &str); 14] = [
     // Connection strings, environment, YAML, log lines: password=..., PGPASSWORD=..., "secret": "..."
     (
         Kind::Password,
-        r#"(?i)(?:password|passwd|passphrase|pwd|secret|token|api_?key)\\?["']?\s*[=:]\s*\\?'(?P<s>(?:[^'\\]|\\.|'')+)'"#,
+        r#"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?key)\\?["']?\s*[=:]\s*\\?'(?P<s>(?:[^'\\]|\\.|'')+)'"#,
     ),
     (
         Kind::Password,
-        r#"(?i)(?:password|passwd|passphrase|pwd|secret|token|api_?key)\\?["']?\s*[=:]\s*\\?"(?P<s>[^"\\]+)"#,
+        r#"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?key)\\?["']?\s*[=:]\s*\\?"(?P<s>[^"\\]+)"#,
     ),
     (
         Kind::Password,
-        r#"(?i)(?:password|passwd|passphrase|pwd|secret|token|api_?key)\\?["']?\s*[=:]\s*(?P<s>[^\s,;"'\\]+)"#,
+        r#"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?key)\\?["']?\s*[=:]\s*(?P<s>[^\s,;"'\\]+)"#,
     ),
     // ALTER ROLE ... PASSWORD '...'
     (Kind::Password, r"(?i)password\s+E?'(?P<s>(?:[^']|'')+)'"),

@@ -111,10 +111,9 @@ fn server(run: &RunInfo) -> (Vec<String>, String) {
         Some(ImageSource::Debian | ImageSource::Host) => {
             let told = [
                 format!("The run's server was {} from {}.", server.version, server.source),
-                format!(
-                    "Here the official image of the same version is the default. For the run's own: stall-lab image build --postgres {major},"
-                ),
-                format!("then IMAGE={} sh repro.sh", server.image),
+                "The official image of the same version is the default. For the run's own, with stall-lab:"
+                    .to_owned(),
+                format!("stall-lab image build --postgres {major}, then IMAGE={} sh repro.sh", server.image),
             ];
             (lines(&told), official)
         }
@@ -203,7 +202,8 @@ fn machines(run: &RunInfo, standby: &Standby) -> String {
             iops.cap().filter(|_| run.capped).map_or_else(|| "''".to_owned(), |cap| cap.to_string())
         };
         format!(
-            "{name}_cpus={} {name}_memory={} {name}_shm={} {name}_read_iops={} {name}_write_iops={} {name}_read_ahead_kb={}\n",
+            "{name}_cpus={} {name}_memory={} {name}_shm={}\n\
+             {name}_read_iops={} {name}_write_iops={} {name}_read_ahead_kb={}\n",
             machine.cpus,
             machine.memory.0,
             machine.shm.0,
@@ -222,7 +222,8 @@ fn machines(run: &RunInfo, standby: &Standby) -> String {
 /// A function that appends a node's settings to a command.
 fn settings(function: &str, settings: &Settings) -> String {
     let mut text = format!(
-        "# All other settings are the server's defaults.\n# shellcheck disable=SC2016\n{function}() {{\n    \"$@\" -c wal_level=replica"
+        "# All other settings are the server's defaults.\n# shellcheck disable=SC2016\n\
+         {function}() {{\n    \"$@\" -c wal_level=replica"
     );
     for (name, value) in settings {
         text += &format!(" \\\n        -c {}", shell_word(&format!("{name}={value}")));

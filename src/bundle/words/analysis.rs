@@ -14,9 +14,9 @@ pub(in crate::bundle) fn analysis(part: &Part) -> String {
         report::attribution,
     );
     format!(
-        "# Analysis\n\nInterpretation, by a model that was fed with the run's WAL and by reading PostgreSQL's source. \
-         REPORT.md does not depend on it.\n\n## Why replay took as long as it did\n\n{why}\n## How to read the figures\n\n\
-         {}\n## Limitations\n\n{}",
+        "# Analysis\n\nInterpretation, by a model that was fed with the run's WAL and by reading PostgreSQL's \
+         source. The report does not depend on it.\n\n## Why replay took as long as it did\n\n{why}\n\
+         ## How to read the figures\n\n{}\n## Limitations\n\n{}",
         report::READING,
         report::limitations(run)
     )

@@ -24,18 +24,19 @@ pub(in crate::bundle) fn expected(part: &Part) -> String {
 fn why(run: &RunInfo) -> String {
     let images = setting(run, run.primary(), "full_page_writes") != Some("off");
     if !images {
-        return "`full_page_writes` is off: replay has to read the pages that it changes, prefetched or not.\n".to_owned();
+        return "`full_page_writes` is off: replay has to read the pages that it changes, prefetched or not.\n"
+            .to_owned();
     }
     if !prefetches(run) {
         return "Nothing is prefetched on this standby, and with full-page images in its WAL replay has next to nothing \
                 to read.\n"
             .to_owned();
     }
-    "The documentation says of `recovery_prefetch` that it prefetches blocks \"that are not yet in the buffer pool\", so \
-     as to reduce the time that recovery waits for I/O, and of `pg_stat_recovery_prefetch.skip_fpw` that it counts blocks \
-     \"not prefetched because a full page image was included in the WAL\". So for a page whose full-page image precedes in \
-     the same WAL no read is expected: replay overwrites such a page whole. With `recovery_prefetch = off` replay makes \
-     no such read.\n"
+    "The documentation says of `recovery_prefetch` that it prefetches blocks \"that are not yet in the buffer pool\", \
+     and that this \"can reduce I/O wait times during recovery\"; of `pg_stat_recovery_prefetch.skip_fpw`, that it \
+     counts blocks \"not prefetched because a full page image was included in the WAL\". So no read is expected for a \
+     page whose full-page image precedes in the same WAL: replay overwrites such a page whole. With \
+     `recovery_prefetch = off` replay makes no such read.\n"
         .to_owned()
 }
 

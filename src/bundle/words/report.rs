@@ -67,13 +67,15 @@ fn steps(part: &Part) -> String {
         ),
     };
     let after = human::seconds(profile.fault.after.as_secs_f64());
-    let mut steps = vec![
+    let mut steps = [
         format!(
-            "`initdb` {checksums} data checksums and `pgbench -i -s {}`; the server was stopped cleanly and its data directory copied.",
+            "`initdb` {checksums} data checksums and `pgbench -i -s {}`; the server was stopped cleanly and its data \
+             directory copied.",
             workload.scale
         ),
         format!(
-            "`postgres -D` on the data directory (the primary) and on its copy with `standby.signal` ({}), each in a container with a disk of its own and the limits in `platform.txt`; {synchronous}.",
+            "`postgres -D` on the data directory (the primary) and on its copy with `standby.signal` ({}), each in a \
+             container with a disk of its own and the limits in `platform.txt`; {synchronous}.",
             standbys.join(" and ")
         ),
         "`CHECKPOINT` on the primary.".to_owned(),
@@ -172,14 +174,16 @@ fn repeat(part: &Part) -> String {
 }
 
 fn contents(part: &Part) -> String {
-    let mut lines = vec![
-        "`timeline.csv`: every counter of every node, a row a second; `events.csv`: what happened, on the same clock".to_owned(),
-        "`summary.json`: the figures; `run.json`: the profile, versions, limits and proofs".to_owned(),
-        "[expected.md](expected.md): what was expected; [analysis.md](analysis.md): interpretation, not facts".to_owned(),
-    ];
-    lines.push(match part.logs.as_slice() {
+    let logs = match part.logs.as_slice() {
         [] => "no server logs: the folder of this run has none".to_owned(),
         logs => format!("`logs/`: {}", logs.join(", ")),
-    });
+    };
+    let lines = [
+        "`timeline.csv`: every counter of every node, a row a second; `events.csv`: what happened, on its clock"
+            .to_owned(),
+        "`summary.json`: the figures; `run.json`: the profile, versions, limits and proofs".to_owned(),
+        "[expected.md](expected.md): what was expected; [analysis.md](analysis.md): interpretation, not facts".to_owned(),
+        logs,
+    ];
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }

@@ -44,10 +44,11 @@ pub(in crate::bundle) fn report_of_several(parts: &[Part], redacted: &Counts) ->
         ]);
     }
     format!(
-        "# {} runs of PostgreSQL with a fault of the standby\n\n{told}\n{}\n![The runs on one time axis](comparison/comparison.png)\n\n\
-         [comparison/README.md](comparison/README.md) sets all figures side by side and says in what the runs differ. Each \
-         run's folder has its report, `expected.md`, `repro.sh` where there is one, settings, versions, platform, tables and \
-         logs; its `analysis.md` is interpretation, not facts.\n\n{}",
+        "# {} runs of PostgreSQL with a fault of the standby\n\n{told}\n{}\n\
+         ![The runs on one time axis](comparison/comparison.png)\n\n\
+         [comparison/README.md](comparison/README.md) sets all figures side by side and says in what the runs \
+         differ. Each run's folder has its report, `expected.md`, `repro.sh` where there is one, settings, versions, \
+         platform, tables and logs; its `analysis.md` is interpretation, not facts.\n\n{}",
         parts.len(),
         table.render(),
         redaction(redacted)

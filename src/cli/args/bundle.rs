@@ -13,10 +13,10 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   stall-lab bundle results/quick/latest
-  stall-lab bundle results/quick/*-try results/quick/*-off     both arms and their comparison
+  stall-lab bundle results/quick/20261130T211224Z-comparison   the runs of a comparison, side by side
   stall-lab bundle results/quick/latest --out /srv/report      /srv/report/ and /srv/report.tar.gz")]
 pub(in crate::cli) struct BundleArgs {
-    /// Folders of runs
+    /// Folders of runs, or of comparisons for all that they compare
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// Folder to make; the archive is made beside it. In this directory, named after the run, if it is not given
