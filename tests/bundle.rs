@@ -108,7 +108,7 @@ fn left_of(pid: u32) -> String {
 
 fn repro(bundle: &Path, run: &RunInfo) -> Command {
     let mut command = Command::new("sh");
-    command.arg(bundle.join("repro.sh")).env("IMAGE", &run.server.image);
+    command.arg(bundle.join("repro.sh")).env("IMAGE", run.server.image.as_ref().unwrap());
     command
 }
 

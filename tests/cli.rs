@@ -96,6 +96,19 @@ fn arms_of_the_command_line_are_each_run_for_every_way_of_prefetching() {
 }
 
 #[test]
+fn servers_of_the_command_line_run_every_arm_stock_beside_patched() {
+    let servers = ["--postgres", "15,18", "--pg-prefix", "/opt/patched"];
+    stall_lab(empty().path())
+        .args(["repro", "--profile", "smoke", "--prefetch", "try", "--dry-run"])
+        .args(servers)
+        .assert()
+        .success()
+        .stdout(
+            contains("For each arm (pg15-try, pg18-try, patched-try)").and(contains("3 loaded databases")),
+        );
+}
+
+#[test]
 fn a_dry_run_touches_nothing_and_needs_no_engine() {
     let dir = empty();
     stall_lab(dir.path())
@@ -138,7 +151,8 @@ fn what_the_user_got_wrong_is_exit_code_2_and_one_clear_message() {
         (&["repro", "--prefetch", "try", "--expect", "off=stall"], "there is no arm off"),
         (&["repro", "--expect", "hang"], "hang"),
         (&["repro", "--postgres", "14"], "14"),
-        (&["repro", "--postgres", "18", "--pg-prefix", "/opt/pg"], "cannot be used with"),
+        (&["repro", "--postgres", "18,18", "--prefetch", "off"], "pg18-off is there twice"),
+        (&["image", "build", "--postgres", "18", "--pg-prefix", "/opt/pg"], "cannot be used with"),
         (&["profiles", "nightly"], "outage"),
         (&["plot"], "RESULTS_DIR"),
         (&["compare", "x"], "RUN"),

@@ -100,19 +100,27 @@ pub fn judge(folder: RunFolder) -> Result<Analysed, AnalysisError> {
 struct Members {
     /// Their folders, relative to the comparison's.
     runs: Vec<PathBuf>,
+    /// What they were asked to differ in, where they were run for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    on_purpose: Vec<String>,
 }
 
 /// Name of the file that makes a folder one of a comparison.
 const MEMBERS: &str = "comparison.json";
 
 /// Puts runs side by side in `folder`, which must be there: `comparison.json`, `.png`, `.csv` and `README.md`. Returns
-/// what is to be said when they differ in more than one thing.
+/// what is to be said when they differ in more than one thing, and more than they were asked to (`on_purpose`).
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn compare(folder: &Path, runs: &[&Analysed]) -> Result<Option<String>, AnalysisError> {
+pub fn compare(
+    folder: &Path,
+    runs: &[&Analysed],
+    on_purpose: &[String],
+) -> Result<Option<String>, AnalysisError> {
     let folders: Vec<PathBuf> = runs.iter().map(|run| relative(run.folder.path(), folder)).collect();
-    let members = serde_json::to_string_pretty(&Members { runs: folders.clone() });
+    let members =
+        serde_json::to_string_pretty(&Members { runs: folders.clone(), on_purpose: on_purpose.to_vec() });
     let members = members.map_err(|error| unwritten(folder, error.into()))?;
     write(&folder.join(MEMBERS), &(members + "\n"))?;
     let infos = told_apart(runs);
@@ -125,8 +133,8 @@ pub fn compare(folder: &Path, runs: &[&Analysed]) -> Result<Option<String>, Anal
         .map(|(recorded, folder)| Arm { run: recorded.run, summary: recorded.summary, folder })
         .collect();
     write(&folder.join("comparison.csv"), &report::comparison_csv(&arms)?)?;
-    write(&folder.join("README.md"), &report::comparison(&arms))?;
-    Ok(report::caution(&arms))
+    write(&folder.join("README.md"), &report::comparison(&arms, on_purpose))?;
+    Ok(report::caution(&arms, on_purpose))
 }
 
 /// What was run, with the arms' names told apart: where two are the same, by their folders.
@@ -159,9 +167,9 @@ pub enum Redrawn {
 pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
     match results_in(path)? {
         Results::Run(run) => Ok(Redrawn::Run(Box::new(analyse(run)?))),
-        Results::Comparison(runs) => {
+        Results::Comparison { runs, on_purpose } => {
             let runs: Vec<Analysed> = runs.into_iter().map(analyse).collect::<Result<_, _>>()?;
-            compare(path, &runs.iter().collect::<Vec<_>>())?;
+            compare(path, &runs.iter().collect::<Vec<_>>(), &on_purpose)?;
             Ok(Redrawn::Comparison(runs.len()))
         }
     }
@@ -172,8 +180,13 @@ pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
 pub enum Results {
     /// A run.
     Run(RunFolder),
-    /// A comparison of these runs.
-    Comparison(Vec<RunFolder>),
+    /// A comparison.
+    Comparison {
+        /// What it is of.
+        runs: Vec<RunFolder>,
+        /// What they were asked to differ in, where they were run for it.
+        on_purpose: Vec<String>,
+    },
 }
 
 /// Tells a run from a comparison.
@@ -190,7 +203,8 @@ pub fn results_in(path: &Path) -> Result<Results, AnalysisError> {
     }
     let text = std::fs::read_to_string(&members).map_err(|source| unwritten(&members, source))?;
     let listed: Members = serde_json::from_str(&text).map_err(|error| unwritten(&members, error.into()))?;
-    Ok(Results::Comparison(listed.runs.iter().map(|run| RunFolder::at(path.join(run))).collect()))
+    let runs = listed.runs.iter().map(|run| RunFolder::at(path.join(run))).collect();
+    Ok(Results::Comparison { runs, on_purpose: listed.on_purpose })
 }
 
 /// The way from one folder to another beside it; to one elsewhere, the whole way.

@@ -56,8 +56,11 @@ fn versions(run: &RunInfo, built: Option<&str>) -> String {
 }
 
 fn platform(run: &RunInfo) -> String {
+    let Some(platform) = &run.platform else {
+        return "Not known: the lab did not build these servers.\n".to_owned();
+    };
     let mut text = String::from("Machine and engine, as the engine reports them\n");
-    text += &fields(&run.platform);
+    text += &fields(platform);
     for node in &run.nodes {
         let _ = write!(text, "\n{}: limits{}\n", node.name, kept(run));
         text += &limits(run, node);
@@ -67,7 +70,11 @@ fn platform(run: &RunInfo) -> String {
 
 /// A run starts only when the engine reports the limits that were asked for.
 fn kept(run: &RunInfo) -> &'static str {
-    if run.capped { " of its container, as the engine reported them" } else { " of its container; UNCAPPED" }
+    if run.is_uncapped() {
+        " of its container; UNCAPPED"
+    } else {
+        " of its container, as the engine reported them"
+    }
 }
 
 fn limits(run: &RunInfo, node: &NodeInfo) -> String {
@@ -96,10 +103,11 @@ fn limits(run: &RunInfo, node: &NodeInfo) -> String {
 }
 
 fn machine<'a>(run: &'a RunInfo, node: &NodeInfo) -> Option<&'a Machine> {
+    let profile = run.profile()?;
     match node.role {
-        Role::Primary => Some(&run.profile.primary),
+        Role::Primary => Some(&profile.primary),
         Role::Standby => {
-            let standby = run.profile.standby.iter().find(|standby| standby.name == node.name);
+            let standby = profile.standby.iter().find(|standby| standby.name == node.name);
             standby.map(|standby| &standby.machine)
         }
     }

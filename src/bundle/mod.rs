@@ -59,11 +59,17 @@ impl Bundle {
     }
 }
 
-/// Makes the folder `out` and the archive `out.tar.gz` of these runs. The runs' own folders are only read.
+/// Makes the folder `out` and the archive `out.tar.gz` of these runs. The runs' own folders are only read. `on_purpose`
+/// is what several runs were asked to differ in, if they were run for it.
 ///
 /// # Errors
 /// When a run cannot be read, `out` is there already, or a file cannot be written; `out` is removed again.
-pub fn bundle(runs: &[RunFolder], out: &Path, surroundings: &Surroundings) -> Result<Bundle, BundleError> {
+pub fn bundle(
+    runs: &[RunFolder],
+    on_purpose: &[String],
+    out: &Path,
+    surroundings: &Surroundings,
+) -> Result<Bundle, BundleError> {
     let archive = archive::path_for(out);
     for path in [out, &archive] {
         if path.exists() {
@@ -71,7 +77,7 @@ pub fn bundle(runs: &[RunFolder], out: &Path, surroundings: &Surroundings) -> Re
         }
     }
     let originals = runs.iter().map(Original::read).collect::<Result<Vec<_>, _>>()?;
-    let made = fill(&originals, out, &archive, surroundings);
+    let made = fill(&originals, on_purpose, out, &archive, surroundings);
     if made.is_err() {
         // What is half made is of no use; that it cannot be removed is not what is to be told.
         let _ = std::fs::remove_dir_all(out);
@@ -99,13 +105,17 @@ pub fn name(runs: &[RunFolder]) -> Result<String, BundleError> {
 
 fn fill(
     originals: &[Original],
+    on_purpose: &[String],
     out: &Path,
     archive: &Path,
     surroundings: &Surroundings,
 ) -> Result<Bundle, BundleError> {
     let known: Vec<&str> = originals.iter().flat_map(Original::names).collect();
     let texts = originals.iter().flat_map(Original::texts);
-    let redactor = Redactor::learn(surroundings, &known, texts).map_err(BundleError::Pattern)?;
+    let hosts: Vec<String> = originals.iter().flat_map(Original::hosts).collect();
+    let surroundings =
+        Surroundings { hosts: [surroundings.hosts.clone(), hosts].concat(), ..surroundings.clone() };
+    let redactor = Redactor::learn(&surroundings, &known, texts).map_err(BundleError::Pattern)?;
     let mut redacted = Counts::new();
     let mut parts = Vec::new();
     for (original, folder) in originals.iter().zip(folders(originals, out, &redactor)) {
@@ -117,7 +127,7 @@ fn fill(
             let comparison = out.join("comparison");
             files::make_folder(&comparison)?;
             let analysed: Vec<_> = several.iter().map(|part| &part.analysed).collect();
-            analysis::compare(&comparison, &analysed)?;
+            analysis::compare(&comparison, &analysed, on_purpose)?;
             for part in several {
                 files::write(&part.folder().join("README.md"), &part.report(&redacted))?;
             }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::BundleError;
+use super::{BundleError, redact};
 use crate::store::{RunFolder, RunInfo};
 
 /// A text file of a run.
@@ -50,10 +50,17 @@ impl Original {
         self.recorded.iter().chain(&self.logs).map(|file| file.text.as_str())
     }
 
-    /// Names that the run itself gave.
+    /// Names that the run itself gave; one that is a host's is none of them.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        let nodes = self.run.nodes.iter().map(|node| node.name.as_str());
-        nodes.chain(self.run.profile.standby.iter().map(|standby| standby.name.as_str())).chain(["primary"])
+        let hosts: Vec<String> = self.hosts().collect();
+        let nodes = self.run.nodes.iter().map(|node| node.name.as_str()).chain(["primary"]);
+        nodes.filter(move |name| !hosts.iter().any(|host| host == name))
+    }
+
+    /// Hosts of servers that were only watched. Of the lab's own nodes the names are the hosts.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = String> {
+        let servers = self.run.observed().map(|observed| observed.servers.as_slice()).unwrap_or_default();
+        servers.iter().map(|server| redact::host_of(&server.address).to_owned())
     }
 }
 

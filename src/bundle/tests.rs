@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use tempfile::TempDir;
 
 use super::*;
 use crate::explain::testing as explain;
-use crate::store::{EventKind, EventLog, Metric, TimelineWriter};
+use crate::store::{EventKind, EventLog, Metric, Observed, ObservedServer, Subject, TimelineWriter};
 use crate::verdict::testing::Story;
 
 /// Writes a run's folder, with logs unless there are none, and an account of its WAL.
@@ -42,7 +43,7 @@ const LOGS: [(&str, &str); 2] = [
 ];
 
 fn bundled(dir: &TempDir, runs: &[RunFolder]) -> Bundle {
-    bundle(runs, &dir.path().join("made"), &Surroundings::default()).unwrap()
+    bundle(runs, &[], &dir.path().join("made"), &Surroundings::default()).unwrap()
 }
 
 /// Everything in an archive by its path; what is compressed in it as it was before.
@@ -159,12 +160,12 @@ fn nothing_planted_in_any_file_gets_through() {
     let mut story = explain::stalled();
     let (run, hostile) = (&mut story.run, planted("run"));
     run.command_line = vec!["/home/alice/hidden-place/stall-lab".to_owned(), format!("--set={hostile}")];
-    run.profile.description.clone_from(&hostile);
-    run.profile.workload.script = format!("-- {hostile}\nSELECT 1;\n");
+    run.profile_mut().description.clone_from(&hostile);
+    run.profile_mut().workload.script = format!("-- {hostile}\nSELECT 1;\n");
     run.profile_name = "/home/alice/hidden-place/mine".to_owned();
     run.server.note = Some(hostile.clone());
-    run.server.image = "pg.shop.example.com:5000/pg:18".to_owned();
-    run.platform.os.clone_from(&hostile);
+    run.server.image = Some("pg.shop.example.com:5000/pg:18".to_owned());
+    run.platform.as_mut().unwrap().os.clone_from(&hostile);
     run.nodes[1].settings.insert("primary_conninfo".to_owned(), hostile);
     story.event(50.0, EventKind::Note, Some("standby"), None, &planted("events"));
     story.text("standby", &Metric::StartupWait, 60..=61, &planted("timeline"));
@@ -178,7 +179,7 @@ fn nothing_planted_in_any_file_gets_through() {
 
     let surroundings = Surroundings { hosts: vec!["erebus.lab".to_owned()], ..Surroundings::default() };
     for (name, runs) in [("one", vec![folder.clone()]), ("two", vec![folder.clone(), folder])] {
-        let made = bundle(&runs, &dir.path().join(name), &surroundings).unwrap();
+        let made = bundle(&runs, &[], &dir.path().join(name), &surroundings).unwrap();
         for kind in [Kind::Password, Kind::Host, Kind::Address, Kind::Home, Kind::Temporary] {
             assert!(made.redacted[&kind] >= 7, "{kind}: {:?}", made.redacted);
         }
@@ -204,7 +205,7 @@ fn what_every_planted_text_was_is_still_told() {
     story.event(50.0, EventKind::Note, None, None, &planted("events"));
     let run = write_run(dir.path(), "run", &story, &[("standby.log", &planted("standby.log"))]);
     let surroundings = Surroundings { hosts: vec!["erebus".to_owned()], ..Surroundings::default() };
-    let made = bundle(&[run], &dir.path().join("made"), &surroundings).unwrap();
+    let made = bundle(&[run], &[], &dir.path().join("made"), &surroundings).unwrap();
     let files = unpacked(&made.archive);
     let told =
         "password=[password] host=[host] via [host] [address]:5432 [[address]] [home] [temporary] [host]";
@@ -258,12 +259,54 @@ fn runs_of_the_same_arm_are_told_apart() {
 fn a_run_whose_fault_the_script_does_not_know_has_none_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut story = explain::stalled();
-    story.run.profile.fault.kind = crate::profile::FaultKind::CutNetwork;
+    story.run.profile_mut().fault.kind = crate::profile::FaultKind::CutNetwork;
     let made = bundled(&dir, &[write_run(dir.path(), "run", &story, &LOGS)]);
     let files = unpacked(&made.archive);
     assert!(!files.contains_key("made/repro.sh"));
     assert!(made.lacks[0].starts_with("try: no repro.sh: its fault, cut-network"), "{:?}", made.lacks);
     assert!(text_of(&files, "made/REPORT.md").contains("There is no `repro.sh`: its fault, cut-network"));
+}
+
+/// A run of servers that were only watched, reached at these addresses.
+fn watched(addresses: [&str; 2]) -> Story {
+    let mut story = explain::stalled();
+    let server = |(node, address): (&str, &str)| ObservedServer {
+        node: node.to_owned(),
+        address: address.to_owned(),
+        version: "18.6".to_owned(),
+        application_name: Some("walreceiver".to_owned()),
+        hidden: vec![],
+    };
+    story.run.subject = Subject::Observed(Observed {
+        servers: ["primary", "standby"].into_iter().zip(addresses).map(server).collect(),
+        synchronous_standby_names: Some("walreceiver".to_owned()),
+        length: Duration::from_secs(600),
+        stall_after: Duration::from_secs(10),
+        probe_per_s: None,
+    });
+    story.run.platform = None;
+    story.run.capped = None;
+    story.run.server.image = None;
+    story.run.server.image_id = None;
+    story
+}
+
+#[test]
+fn servers_that_were_watched_have_no_script_and_their_hosts_are_taken_out_wherever_they_stand() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut story = watched(["pluto:5432", "10.17.23.4:5433"]);
+    story.event(50.0, EventKind::Note, None, None, "pluto was slow");
+    let made = bundled(&dir, &[write_run(dir.path(), "run", &story, &LOGS)]);
+    assert!(made.lacks[0].contains("no repro.sh: its servers were only watched"), "{:?}", made.lacks);
+    let files = unpacked(&made.archive);
+    for (path, bytes) in &files {
+        let text = String::from_utf8_lossy(bytes);
+        assert!(!text.contains("pluto") && !text.contains("10.17.23.4"), "{path}:\n{text}");
+    }
+    let report = text_of(&files, "made/REPORT.md");
+    assert!(report.contains("[host]:5432") && report.contains("[address]:5433"), "{report}");
+    assert!(report.contains("the lab did not build these servers"), "{report}");
+    assert!(text_of(&files, "made/platform.txt").starts_with("Not known"));
 }
 
 #[test]
@@ -297,7 +340,7 @@ fn what_is_there_stays_and_what_fails_leaves_nothing() {
     let run = write_run(dir.path(), "run", &explain::stalled(), &LOGS);
     let out = dir.path().join("made");
     std::fs::write(dir.path().join("made.tar.gz"), "mine").unwrap();
-    let taken = bundle(std::slice::from_ref(&run), &out, &Surroundings::default());
+    let taken = bundle(std::slice::from_ref(&run), &[], &out, &Surroundings::default());
     assert!(matches!(taken, Err(BundleError::Taken { .. })), "{taken:?}");
     assert_eq!(std::fs::read_to_string(dir.path().join("made.tar.gz")).unwrap(), "mine");
     assert!(!out.exists());
@@ -305,7 +348,7 @@ fn what_is_there_stays_and_what_fails_leaves_nothing() {
     let other = dir.path().join("no/such/place");
     let unwritable = dir.path().join("file");
     std::fs::write(&unwritable, "").unwrap();
-    let failed = bundle(&[run], &unwritable.join("made"), &Surroundings::default());
+    let failed = bundle(&[run], &[], &unwritable.join("made"), &Surroundings::default());
     assert!(matches!(failed, Err(BundleError::Io { .. })), "{failed:?}");
     assert!(!other.exists());
 }

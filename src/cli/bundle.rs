@@ -1,6 +1,6 @@
 //! `stall-lab bundle`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Exit;
 use super::args::BundleArgs;
@@ -14,12 +14,12 @@ use crate::store::RunFolder;
 const LARGEST: usize = 5;
 
 pub(super) fn run(args: &BundleArgs) -> anyhow::Result<Exit> {
-    let runs = args.runs.iter().map(|folder| runs_in(folder)).collect::<Result<Vec<_>, _>>()?.concat();
+    let (runs, on_purpose) = runs_in(&args.runs)?;
     let out = match &args.out {
         Some(out) => out.clone(),
         None => PathBuf::from(bundle::name(&runs)?),
     };
-    let made = match bundle::bundle(&runs, &out, &Surroundings::here()) {
+    let made = match bundle::bundle(&runs, &on_purpose, &out, &Surroundings::here()) {
         Err(taken @ BundleError::Taken { .. }) => return Err(UsageError(taken.to_string()).into()),
         made => made?,
     };
@@ -35,12 +35,24 @@ pub(super) fn run(args: &BundleArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The runs of a folder: itself, or those that a comparison is of.
-fn runs_in(folder: &Path) -> Result<Vec<RunFolder>, AnalysisError> {
-    Ok(match analysis::results_in(folder)? {
-        Results::Run(run) => vec![run],
-        Results::Comparison(runs) => runs,
-    })
+/// The runs of the folders: themselves, or those that a comparison is of; and what a comparison that stands alone was
+/// made for.
+fn runs_in(folders: &[PathBuf]) -> Result<(Vec<RunFolder>, Vec<String>), AnalysisError> {
+    let mut runs = Vec::new();
+    let mut purpose = Vec::new();
+    for folder in folders {
+        match analysis::results_in(folder)? {
+            Results::Run(run) => runs.push(run),
+            Results::Comparison { runs: compared, on_purpose } => {
+                runs.extend(compared);
+                purpose = on_purpose;
+            }
+        }
+    }
+    if folders.len() > 1 {
+        purpose.clear();
+    }
+    Ok((runs, purpose))
 }
 
 fn taken_out(made: &Bundle) -> String {

@@ -26,7 +26,7 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         }
     };
     std::fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
-    if let Some(caution) = analysis::compare(&out, &runs.iter().collect::<Vec<_>>())? {
+    if let Some(caution) = analysis::compare(&out, &runs.iter().collect::<Vec<_>>(), &[])? {
         eprintln!("{caution}");
     }
     println!("{}", out.display());

@@ -27,7 +27,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
     log_to(&progress);
     let stop = interrupt::stop_on_signal(&progress)?;
     progress.step("connecting to the Docker engine");
-    let site = DockerSite::new(Engine::connect().await?, args.server.request());
+    let site = DockerSite::new(Engine::connect().await?);
     let outcome = repro::repro(&site, &request, &progress, &stop).await;
     progress.finish();
     let outcome = outcome?;
@@ -39,6 +39,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
 fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Request> {
     let template = Template::find(&args.profile)?;
     let arms = Arm::of(&template, &args.set, &args.arm, &args.prefetch)?;
+    let arms = Arm::on_servers(arms, &args.servers.requests());
     let twice =
         arms.iter().enumerate().find(|(at, arm)| arms[..*at].iter().any(|earlier| earlier.name == arm.name));
     if let Some((_, arm)) = twice {

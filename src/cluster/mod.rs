@@ -10,6 +10,7 @@ mod logs;
 mod machine;
 mod node;
 mod raise;
+mod servers;
 mod site;
 mod teardown;
 mod wal;

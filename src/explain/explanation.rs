@@ -100,26 +100,32 @@ impl Explanation {
         summary: &Summary,
         account: Option<&WalAccount>,
     ) -> Self {
-        let settings = StandbySettings::of_run(run);
-        let standby = &run.profile.fault.node;
-        let measured = Measured::of(run, timeline, events);
+        let standby = summary.standby.as_deref().unwrap_or_else(|| run.faulted());
+        let settings = StandbySettings::of_run(run, standby);
+        let measured = Measured::of(run, standby, timeline, events);
         let mut explanation = Self::empty(settings.prefetch, summary.read_iops_cap);
         explanation.arm = Some(run.arm.clone());
         explanation.measured_reads = measured.reads;
         explanation.measured_replay_s = measured.replay_s;
         let Some(account) = account else {
-            explanation.notes = vec![
+            explanation.notes = vec![if run.observed().is_some() {
+                "there is no wal.json: the lab does not read the WAL of servers that it only watches; \
+                 `explain --wal` does, on the standby's host"
+                    .to_owned()
+            } else {
                 "there is no wal.json: the run was ended before its WAL could be read, or is of an older lab"
-                    .to_owned(),
-            ];
+                    .to_owned()
+            }];
             explanation.measured = measured;
             return explanation;
         };
-        let machine = run.profile.standby.iter().find(|profiled| profiled.name == *standby).map(|profiled| {
+        let profiled =
+            run.profile().and_then(|profile| profile.standby.iter().find(|one| one.name == standby));
+        let machine = profiled.map(|profiled| {
             Machine::of(&profiled.machine, account.model.shared_buffers_pages, summary.read_iops_cap)
         });
         if let Some(machine) = machine {
-            let update = Replayed::update(run, timeline, events)
+            let update = Replayed::update(standby, timeline, events)
                 .and_then(|update| update.growth(&Metric::ReadsTotal))
                 .map(|reads| reads.round() as u64);
             explanation.backlog = Part::of(account, Stretch::Backlog, &machine, measured.reads);

@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::{FakeLab, Script};
+use crate::image::ImageRequest;
 use crate::measure::Clock;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
-use crate::repro::{ArmOrder, Ground, Raised, Site};
+use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
 use crate::store::{NodeInfo, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
@@ -41,22 +42,35 @@ fn prefetch(profile: &Profile) -> String {
     profile.effective_settings(&profile.fault.node).remove("recovery_prefetch").unwrap_or_default()
 }
 
+/// Of the version that is asked for, 18 where none is.
+fn server(request: &ImageRequest) -> Server {
+    let major = match request {
+        ImageRequest::Version(major) => u32::from(*major),
+        _ => 18,
+    };
+    Server {
+        version: format!("{major}.6"),
+        version_num: major * 10_000 + 6,
+        image: Some(format!("fake-{major}")),
+        image_id: Some("sha256:0".to_owned()),
+        source: "fake".to_owned(),
+        note: None,
+        build: None,
+        unknown_settings: vec![],
+    }
+}
+
 #[async_trait]
 impl Site for FakeSite {
-    async fn prepare(&self, profiles: &[&Profile], _progress: &Progress) -> anyhow::Result<Ground> {
-        self.called(&format!("prepare {}", profiles.len()));
+    async fn prepare(&self, arms: &[Arm], _progress: &Progress) -> anyhow::Result<Vec<Ground>> {
+        self.called(&format!("prepare {}", arms.len()));
         if self.prepare_hangs {
             std::future::pending::<()>().await;
         }
-        let server = Server {
-            version: "18.6".to_owned(),
-            version_num: 180_006,
-            image: "fake".to_owned(),
-            image_id: "sha256:0".to_owned(),
-            source: "fake".to_owned(),
-            note: None,
-        };
-        Ok(Ground { server, platform: Platform::default() })
+        Ok(arms
+            .iter()
+            .map(|arm| Ground { server: server(&arm.server), platform: Platform::default() })
+            .collect())
     }
 
     async fn abandon(&self, _progress: &Progress) {
@@ -94,6 +108,7 @@ impl Raised for FakeLab {
             cap_proof: None,
             read_ahead_kb: Some(128),
             settings: [].into(),
+            defaults: [].into(),
         };
         Ok(vec![node(PRIMARY, Role::Primary), node("standby", Role::Standby)])
     }

@@ -18,9 +18,15 @@ mod request;
 mod server;
 mod version;
 
+#[cfg(test)]
+pub(crate) mod testing {
+    pub(crate) use super::server::tests::image;
+}
+
 use crate::docker::{DockerError, Engine, PullProgress, labels};
 
 pub use error::{ImageError, Tried};
+pub use installation::OwnBuild;
 pub use plan::Way;
 pub use request::ImageRequest;
 pub use server::{ImageSource, ListedImage, Provenance, ServerImage};

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::ImageError;
 use super::version::{NEWEST_MAJOR, OLDEST_MAJOR};
 
 /// The image that is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ImageRequest {
     /// PostgreSQL 18, or else the best that can be had.
     #[default]

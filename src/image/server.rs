@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::error::ImageError;
+use super::installation::OwnBuild;
 use super::version::{OLDEST_MAJOR, ServerVersion};
 use crate::docker::labels::{self, Kind, Labels, Selector};
 use crate::docker::{Engine, ImageEntry};
@@ -111,6 +112,8 @@ pub struct ServerImage {
     pub gid: u32,
     /// What the user has to be told, if it is not what was wished for.
     pub note: Option<String>,
+    /// Of a build under a prefix: what it says of itself.
+    pub build: Option<OwnBuild>,
 }
 
 /// What a finished build knows of its image.
@@ -151,6 +154,7 @@ impl ServerImage {
             uid: label(UID)?.parse().ok()?,
             gid: label(GID)?.parse().ok()?,
             note: None,
+            build: None,
         })
     }
 }
@@ -215,7 +219,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub(in crate::image) fn image(version: &str) -> ServerImage {
+    pub(crate) fn image(version: &str) -> ServerImage {
         of_source(version, ImageSource::Host)
     }
 

@@ -7,6 +7,7 @@ mod axis;
 mod comparison;
 mod draw;
 mod lag;
+mod load;
 mod marks;
 mod panel;
 mod panels;
@@ -42,6 +43,13 @@ pub struct Recorded<'a> {
     pub events: &'a [Event],
     /// `summary.json`
     pub summary: &'a Summary,
+}
+
+impl Recorded<'_> {
+    /// The standby that was broken; of servers that were only watched, the one that was away.
+    fn faulted(&self) -> &str {
+        self.summary.standby.as_deref().unwrap_or_else(|| self.run.faulted())
+    }
 }
 
 /// Why a picture could not be drawn.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use tokio_postgres::Client;
 
-use super::{Access, Connection};
+use super::{Connection, Endpoint};
 use crate::measure::Source;
 use crate::store::{Cell, Column};
 
@@ -37,7 +37,7 @@ pub trait Inquiry: Send + Sync {
 /// A server that is down, or does not accept connections yet, costs the cells of its ticks; as soon as it accepts one
 /// it is asked again, wherever it listens by then.
 pub struct SqlSource<I: Inquiry> {
-    access: Access,
+    endpoint: Endpoint,
     inquiry: I,
     columns: Vec<Column>,
     open: Option<Open<I>>,
@@ -49,8 +49,8 @@ struct Open<I: Inquiry> {
 }
 
 impl<I: Inquiry> Open<I> {
-    async fn new(access: &Access, inquiry: &I, within: Duration) -> anyhow::Result<Self> {
-        let connection = Connection::open(access, within).await?;
+    async fn new(endpoint: &Endpoint, inquiry: &I, within: Duration) -> anyhow::Result<Self> {
+        let connection = Connection::open(endpoint, within).await?;
         let statements = inquiry.prepare(connection.client()).await?;
         Ok(Self { connection, statements })
     }
@@ -65,18 +65,19 @@ impl<I: Inquiry> SqlSource<I> {
     ///
     /// # Errors
     /// When the server accepts no connection or does not know what is asked.
-    pub async fn open(access: &Access, inquiry: I, within: Duration) -> anyhow::Result<Self> {
-        let open = Open::new(access, &inquiry, within).await?;
+    pub async fn open(endpoint: impl Into<Endpoint>, inquiry: I, within: Duration) -> anyhow::Result<Self> {
+        let endpoint = endpoint.into();
+        let open = Open::new(&endpoint, &inquiry, within).await?;
         let first = open.ask(&inquiry).await.context("the first question")?;
         let columns = inquiry.columns(&first);
-        Ok(Self { access: access.clone(), inquiry, columns, open: Some(open) })
+        Ok(Self { endpoint, inquiry, columns, open: Some(open) })
     }
 }
 
 #[async_trait]
 impl<I: Inquiry> Source for SqlSource<I> {
     fn name(&self) -> String {
-        format!("SQL on {}", self.access.node())
+        format!("SQL on {}", self.endpoint.name())
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -87,7 +88,7 @@ impl<I: Inquiry> Source for SqlSource<I> {
         let open = match self.open.take().filter(|open| !open.connection.is_lost()) {
             Some(open) => open,
             // One attempt a tick: the next tick makes the next.
-            None => Open::new(&self.access, &self.inquiry, Duration::ZERO).await?,
+            None => Open::new(&self.endpoint, &self.inquiry, Duration::ZERO).await?,
         };
         let answer = open.ask(&self.inquiry).await;
         self.open = Some(open);
@@ -102,6 +103,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+    use crate::postgres::Access;
 
     struct Nothing;
 
@@ -128,7 +130,8 @@ mod tests {
         let down = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let rude = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let access = Access::new("standby", down, "");
-        let mut source = SqlSource { access: access.clone(), inquiry: Nothing, columns: vec![], open: None };
+        let mut source =
+            SqlSource { endpoint: (&access).into(), inquiry: Nothing, columns: vec![], open: None };
         let refused = source.read().await.unwrap_err();
         assert!(refused.to_string().contains(&format!("127.0.0.1:{down}")), "{refused}");
 

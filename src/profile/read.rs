@@ -2,6 +2,7 @@
 
 use jiff::fmt::friendly::SpanParser;
 
+use super::SERVER_DEFAULT;
 use super::bytes::Bytes;
 use super::error::{Complaint, Problem, printable};
 use super::iops::UNLIMITED;
@@ -103,7 +104,8 @@ fn single(kind: &Kind, value: &Value) -> Option<toml::Value> {
         (Kind::Iops, Value::Whole(number)) => (*number >= 1).then(|| (*number).into()),
         (Kind::Iops, Value::Text(word)) => (word == UNLIMITED).then(|| word.clone().into()),
         (Kind::Name, Value::Text(name)) => is_standby_name(name).then(|| name.clone().into()),
-        (Kind::Truth, Value::Bool(truth)) => Some((*truth).into()),
+        (Kind::Checksums, Value::Bool(truth)) => Some((*truth).into()),
+        (Kind::Checksums, Value::Text(word)) => (word == SERVER_DEFAULT).then(|| word.clone().into()),
         (Kind::Choice(words), Value::Text(word)) => {
             words.contains(&word.as_str()).then(|| word.clone().into())
         }
@@ -170,7 +172,7 @@ pub(super) fn from_flag(kind: &Kind, text: &str, place: Place) -> Value {
     match kind {
         Kind::Iops | Kind::Whole { .. } => trimmed.parse().map_or_else(|_| as_text(), Value::Whole),
         Kind::Number { .. } | Kind::Share => trimmed.parse().map_or_else(|_| as_text(), Value::Number),
-        Kind::Truth => trimmed.parse().map_or_else(|_| as_text(), Value::Bool),
+        Kind::Checksums => trimmed.parse().map_or_else(|_| as_text(), Value::Bool),
         Kind::Names => {
             let names = trimmed.split(',').map(str::trim).filter(|name| !name.is_empty());
             let entry = |name: &str| Entry { place, value: Value::Text(name.to_owned()) };

@@ -8,6 +8,7 @@ mod comparison_csv;
 mod differences;
 mod headline;
 mod markdown;
+pub(crate) mod observed;
 mod page;
 mod reading;
 mod setup;
@@ -17,13 +18,14 @@ mod tests;
 pub use attribution::{attribution, prediction};
 pub use comparison::{Arm, caution, comparison};
 pub use comparison_csv::comparison_csv;
+pub use differences::{SERVER, varied};
 pub use headline::headline;
 pub(crate) use markdown::Table;
 pub use page::page;
 pub(crate) use reading::{READING, limitations};
 
 use crate::profile::FaultKind;
-use crate::store::Summary;
+use crate::store::{RunInfo, Summary};
 
 /// Stands for a figure that is missing.
 const NOT_KNOWN: &str = "not known";
@@ -44,14 +46,20 @@ fn plural(number: usize, what: &str) -> String {
 }
 
 /// What the fault did, as the end of a sentence.
-fn after_the_fault(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::KillWalreceiver => "after the walreceiver was killed",
-        FaultKind::KillWalsender => "after the walsender was killed",
-        FaultKind::RestartStandby => "after the standby was shut down for a restart",
-        FaultKind::CrashStandby => "after the standby crashed",
-        FaultKind::CutNetwork => "after the network to the standby was cut",
+fn after_the_fault(run: &RunInfo) -> &'static str {
+    match run.fault_kind() {
+        None => "while the servers were watched",
+        Some(FaultKind::KillWalreceiver) => "after the walreceiver was killed",
+        Some(FaultKind::KillWalsender) => "after the walsender was killed",
+        Some(FaultKind::RestartStandby) => "after the standby was shut down for a restart",
+        Some(FaultKind::CrashStandby) => "after the standby crashed",
+        Some(FaultKind::CutNetwork) => "after the network to the standby was cut",
     }
+}
+
+/// The standby that the figures are of.
+pub(crate) fn faulted<'a>(run: &'a RunInfo, summary: &'a Summary) -> &'a str {
+    summary.standby.as_deref().unwrap_or_else(|| run.faulted())
 }
 
 /// The length of the hang; a lower bound is called one.

@@ -1,5 +1,6 @@
 //! What a reader of the page must know to draw no wrong conclusion.
 
+use super::observed;
 use crate::store::RunInfo;
 
 /// How to read the figures. The mechanism is that of PostgreSQL 15 to 19 (`xlogprefetcher.c`).
@@ -22,11 +23,14 @@ stream behind the update's. The two are never added up.
 
 /// What the run cannot show.
 pub(crate) fn limitations(run: &RunInfo) -> String {
+    if run.observed().is_some() {
+        return observed::LIMITATIONS.to_owned();
+    }
     let mut text = String::new();
-    if run.capped {
+    if !run.is_uncapped() {
         text +=
             "- Reads and writes are capped apart; a cloud volume usually counts both against one limit.\n";
-        if run.platform.cgroup_version == "1" {
+        if run.platform.as_ref().is_some_and(|platform| platform.cgroup_version == "1") {
             text += "- cgroup v1 does not throttle buffered write-back: reads, direct and synchronous writes are held \
                      to their cap, what the kernel writes back later is not.\n";
         }
@@ -42,6 +46,7 @@ pub(crate) fn limitations(run: &RunInfo) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::verdict::testing::Story;
 
@@ -49,9 +54,9 @@ mod tests {
     fn limits_of_the_throttle_are_told_where_they_apply() {
         let mut run = Story::stalled().run;
         assert!(limitations(&run).contains("cgroup v1"));
-        run.platform.cgroup_version = "2".to_owned();
+        run.platform.as_mut().unwrap().cgroup_version = "2".to_owned();
         assert!(!limitations(&run).contains("cgroup"));
-        run.capped = false;
+        run.capped = Some(false);
         assert!(!limitations(&run).contains("capped apart"));
     }
 }

@@ -19,7 +19,7 @@ pub enum EventKind {
     UpdateExecuted,
     /// The update's last commit was acknowledged, synchronous standbys included; `lsn` is the end of WAL after it.
     UpdateCommitted,
-    /// The fault was injected; `node` is where.
+    /// The fault was injected; `node` is where. Of servers that are only watched, the moment that the user marked.
     Fault,
     /// The server's log or state confirms that the fault did what it should.
     FaultVerified,

@@ -24,12 +24,14 @@ pub enum Phase {
     Recovery,
     /// A while longer.
     Tail,
+    /// Servers that the lab only watches: nothing that happens is its doing.
+    Observed,
 }
 
 impl Phase {
     /// All phases in their order.
-    pub const ALL: [Self; 6] =
-        [Self::Settle, Self::Baseline, Self::Update, Self::Flush, Self::Recovery, Self::Tail];
+    pub const ALL: [Self; 7] =
+        [Self::Settle, Self::Baseline, Self::Update, Self::Flush, Self::Recovery, Self::Tail, Self::Observed];
 
     /// The phase's name in the files.
     #[must_use]
@@ -41,6 +43,7 @@ impl Phase {
             Self::Flush => "flush",
             Self::Recovery => "recovery",
             Self::Tail => "tail",
+            Self::Observed => "observed",
         }
     }
 

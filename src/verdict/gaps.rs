@@ -1,6 +1,6 @@
 //! Stretches of the run without a commit.
 
-use crate::store::{Metric, Row, Timeline};
+use crate::store::{Metric, Row, RunInfo, Timeline};
 
 use super::window::Window;
 
@@ -13,7 +13,44 @@ pub(super) enum Ending {
     RunEnded,
 }
 
-/// A stretch in which the load reported no commit.
+/// What tells whether there were commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Witness {
+    /// The load's own reports: it offers transactions all the time.
+    Load,
+    /// The lab's own writes on servers that it watches: some are due every second.
+    Probe,
+    /// The primary's counters alone, where nobody may want to write.
+    Server,
+}
+
+impl Witness {
+    pub fn of(run: &RunInfo) -> Self {
+        match run.observed() {
+            None => Self::Load,
+            Some(observed) if observed.probe_per_s.is_some() => Self::Probe,
+            Some(_) => Self::Server,
+        }
+    }
+
+    /// Did commits stand still in the time of this row. None where that is not known: the source did not answer, or
+    /// nobody wrote and nobody waited.
+    pub fn stood_still(self, row: &Row, primary: &str) -> Option<bool> {
+        let none_of = |metric| row.number(primary, metric).map(|rate| rate == 0.0);
+        match self {
+            Self::Load => none_of(&Metric::Tps),
+            Self::Probe => none_of(&Metric::ProbeAcknowledged),
+            Self::Server => match row.number(primary, &Metric::SyncRepWaitS) {
+                // What ended meanwhile did not wait for a standby, or was older.
+                Some(waited_s) if waited_s > 0.0 => Some(true),
+                Some(_) => none_of(&Metric::Tps).filter(|is_still| !is_still),
+                None => none_of(&Metric::Tps),
+            },
+        }
+    }
+}
+
+/// A stretch in which there was no commit.
 ///
 /// It starts with the first second without a commit and ends with the last one seen, so what was not seen is never
 /// counted: a row without a report inside it is passed over, one at its edge does not lengthen it.
@@ -41,16 +78,14 @@ impl Gap {
 }
 
 /// Every gap of the timeline, in the order of time.
-pub(super) fn gaps(timeline: &Timeline, primary: &str) -> Vec<Gap> {
+pub(super) fn gaps(timeline: &Timeline, primary: &str, witness: Witness) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut open: Option<Gap> = None;
     let mut before: Option<&Row> = None;
     for row in &timeline.rows {
-        match row.number(primary, &Metric::Tps) {
-            Some(tps) if tps > 0.0 => {
-                gaps.extend(open.take().map(|gap| Gap { ending: Ending::Commit, ..gap }))
-            }
-            Some(_) => {
+        match witness.stood_still(row, primary) {
+            Some(false) => gaps.extend(open.take().map(|gap| Gap { ending: Ending::Commit, ..gap })),
+            Some(true) => {
                 open.get_or_insert(Gap {
                     start_s: start_of(row, before),
                     end_s: row.t_s,
@@ -100,7 +135,10 @@ mod tests {
     }
 
     fn seen(timeline: &Timeline) -> Vec<(f64, f64, Ending)> {
-        gaps(timeline, "primary").iter().map(|gap| (gap.start_s, gap.end_s, gap.ending)).collect()
+        gaps(timeline, "primary", Witness::Load)
+            .iter()
+            .map(|gap| (gap.start_s, gap.end_s, gap.ending))
+            .collect()
     }
 
     const FIVE: Option<f64> = Some(5.0);

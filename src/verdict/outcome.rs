@@ -9,6 +9,7 @@ use super::Finding::{self, Disqualifies, Limits};
 use super::case::Case;
 use super::gaps::Ending;
 use super::hang::{self, Hang, HangReads};
+use super::silence;
 
 /// Below this share of its cap the standby's disk was not what replay waited for.
 const NEAR_CAP: f64 = 0.9;
@@ -23,10 +24,34 @@ pub(super) fn outcome(case: &Case, reads: &HangReads) -> (Verdict, Vec<Finding>)
 }
 
 fn stalled(case: &Case, hang: Hang, reads: &HangReads) -> Vec<Finding> {
-    [held_by_something_else(case, hang), not_ended(hang), began_before(hang), below_cap(case, hang, reads)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        primary_away(case, hang),
+        held_by_something_else(case, hang),
+        not_ended(hang),
+        began_before(hang),
+        below_cap(case, hang, reads),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// While the primary itself does not answer, nothing is known of commits that wait. That is another outage.
+fn primary_away(case: &Case, hang: Hang) -> Option<Finding> {
+    let silent_s = silence::in_window(case, hang.window());
+    if silent_s == 0.0 {
+        return None;
+    }
+    let what = format!(
+        "the primary did not answer for {} of the {} without a commit",
+        human::seconds(silent_s),
+        hang::in_words(hang)
+    );
+    Some(if hang.length_s() - silent_s < case.stall_after_s() {
+        Disqualifies(format!("{what}: that is no stall of replay, or its length was not seen"))
+    } else {
+        Limits(what)
+    })
 }
 
 /// The stall is one of commits that wait because nothing streams. When the standby did stream, all but a moment, they
@@ -117,7 +142,7 @@ fn below_cap(case: &Case, hang: Hang, reads: &HangReads) -> Option<Finding> {
 }
 
 /// The wait event seen in most rows of the hang, and its share of the rows that showed one.
-fn waited_most_for<'a>(case: &Case<'a>, hang: Hang) -> Option<(&'a str, f64)> {
+pub(super) fn waited_most_for<'a>(case: &Case<'a>, hang: Hang) -> Option<(&'a str, f64)> {
     let window = hang.window();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &case.timeline.rows {
@@ -134,29 +159,35 @@ fn waited_most_for<'a>(case: &Case<'a>, hang: Hang) -> Option<(&'a str, f64)> {
 }
 
 fn no_stall(case: &Case) -> Vec<Finding> {
-    [watched_too_short(case), not_streaming(case), no_commits_at_the_end(case)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        watched_too_short(case),
+        not_streaming(case),
+        no_commits_at_the_end(case),
+        silence::unseen(case),
+        silence::nobody_wrote(case),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn watched_too_short(case: &Case) -> Option<Finding> {
-    let watched_s = case.end_s()? - case.fault()?.t_s;
+    let watched_s = case.end_s()? - case.judged_from_s()?;
     let needed_s = case.stall_after_s();
-    (watched_s < needed_s).then(|| {
-        Disqualifies(format!(
-            "the run ended {} after the fault: a stall can be told only after {}",
-            human::seconds(watched_s),
-            human::seconds(needed_s)
-        ))
-    })
+    let what = match case.fault() {
+        Some(_) => format!("the run ended {} after the fault", human::seconds(watched_s)),
+        None => format!("the record is {} long", human::seconds(watched_s)),
+    };
+    (watched_s < needed_s)
+        .then(|| Disqualifies(format!("{what}: a stall can be told only after {}", human::seconds(needed_s))))
 }
 
 /// Until the standby streams again, the next commit may be the one that hangs.
 fn not_streaming(case: &Case) -> Option<Finding> {
-    let fault_s = case.fault()?.t_s;
-    let last = case.rows_after(fault_s).filter_map(|row| case.streaming(row)).last();
-    let reason = match (case.streaming_again(), last) {
+    let last = case.rows_after(case.judged_from_s()?).filter_map(|row| case.streaming(row)).last();
+    // A standby of servers that were only watched may have gone again.
+    let again = case.streaming_again().filter(|_| case.run.observed().is_none());
+    let reason = match (again, last) {
         (Some(_), _) | (None, Some(true)) => return None,
         (None, Some(false)) => format!("{} did not stream again before the run ended", case.faulted()),
         (None, None) => format!("whether {} streamed again is not known", case.faulted()),

@@ -5,6 +5,7 @@ use crate::store::{EventKind, Metric, Row};
 
 use super::Finding::{self, Disqualifies, Limits};
 use super::case::{self, Case};
+use super::silence;
 use super::window::Window;
 
 /// How many rows in a row may lack the load's report.
@@ -41,12 +42,14 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
 }
 
 fn uncapped(case: &Case) -> Option<Finding> {
-    (!case.run.capped)
+    case.run
+        .is_uncapped()
         .then(|| Limits("the disks were not capped: this says nothing of a server whose disk is".to_owned()))
 }
 
 fn no_fault(case: &Case) -> Option<Finding> {
-    if case.fault().is_some() {
+    // Where the lab only watched, what is not marked is looked for.
+    if case.fault().is_some() || case.run.observed().is_some() {
         return None;
     }
     Some(Disqualifies(match case.first(EventKind::Interrupted) {
@@ -56,7 +59,8 @@ fn no_fault(case: &Case) -> Option<Finding> {
 }
 
 fn not_verified(case: &Case) -> Option<Finding> {
-    let fault = case.fault()?;
+    // A mark is the user's word.
+    let fault = case.fault().filter(|_| case.run.observed().is_none())?;
     case.first(EventKind::FaultVerified).is_none().then(|| {
         Disqualifies(format!("nothing confirms that the fault did what it should: {}", fault.detail))
     })
@@ -94,7 +98,12 @@ fn cap_exceeded(case: &Case) -> Option<Finding> {
 
 fn replay_paused(case: &Case) -> Option<Finding> {
     let paused = |row: &&Row| row.number(case.faulted(), &Metric::ReplayPaused) == Some(1.0);
-    let mut rows = case.rows_after(case.experiment().from_s).filter(paused);
+    // Nobody minds a pause of servers that were only watched, unless commits stood still in it.
+    let window = match case.run.observed() {
+        Some(_) => case.long_hang()?.window(),
+        None => Window { to_s: f64::INFINITY, ..case.experiment() },
+    };
+    let mut rows = case.rows_after(window.from_s).filter(|row| row.t_s <= window.to_s).filter(paused);
     let first = rows.next()?;
     Some(Disqualifies(format!(
         "replay was paused on {} from {} on, in {} rows",
@@ -106,6 +115,9 @@ fn replay_paused(case: &Case) -> Option<Finding> {
 
 /// Without the load's reports nobody knows whether there were commits.
 fn load_silent(case: &Case) -> Option<Finding> {
+    if case.run.observed().is_some() {
+        return silence::waiters_hidden(case);
+    }
     let mut rows = 0_usize;
     let mut silent = 0_usize;
     let mut in_a_row = 0_usize;
@@ -128,7 +140,7 @@ fn load_silent(case: &Case) -> Option<Finding> {
 }
 
 fn rows_missing(case: &Case) -> Option<Finding> {
-    let fault_s = case.fault()?.t_s;
+    let fault_s = case.judged_from_s()?;
     let rows = &case.timeline.rows;
     let (_, from_fault) =
         rows.split_at_checked(rows.partition_point(|row| row.t_s <= fault_s).saturating_sub(1))?;
@@ -136,7 +148,8 @@ fn rows_missing(case: &Case) -> Option<Finding> {
     let ticks = missed + from_fault.len() as u64;
     (missed as f64 > MISSING_SHARE * ticks as f64).then(|| {
         Disqualifies(format!(
-            "{missed} of {ticks} rows after the fault are missing: the machine did not keep up with the sampling"
+            "{missed} of {ticks} rows {} are missing: the machine did not keep up with the sampling",
+            if case.fault().is_some() { "after the fault" } else { "of the record" },
         ))
     })
 }
@@ -157,12 +170,14 @@ fn restarted(case: &Case) -> impl Iterator<Item = Finding> {
             Some((counter.fall(case.experiment())?, metric))
         })
         .min_by(|one, other| one.0.total_cmp(&other.0))?;
-        Some(Disqualifies(format!(
+        let what = format!(
             "{} of {} went backwards at {}: the server was started anew or its statistics were reset",
             metric.name(),
             node.name,
             human::moment(t_s)
-        )))
+        );
+        // Servers that were only watched may be started anew; what cannot be counted over it is null.
+        Some(if case.run.observed().is_some() { Limits(what) } else { Disqualifies(what) })
     })
 }
 

@@ -14,7 +14,7 @@ fn stalled() -> Story {
 }
 
 fn backlog(story: &Story) -> Option<Replayed<'_>> {
-    Replayed::backlog(&story.run, &story.timeline, &story.events)
+    Replayed::backlog("standby", &story.timeline, &story.events)
 }
 
 #[test]
@@ -59,12 +59,12 @@ fn a_standby_that_was_level_had_nothing_to_replay() {
 #[test]
 fn ranges_begin_before_the_update_and_hold_it_and_the_backlog() {
     let story = stalled();
-    let ranges = Ranges::of(&story.run, &story.timeline, &story.events).unwrap();
+    let ranges = Ranges::of("standby", &story.timeline, &story.events).unwrap();
     assert_eq!((ranges.start, ranges.end), (Some(START), Some(START + 300 * MB)));
     let stretches: Vec<Stretch> = ranges.stretches().map(|(stretch, ..)| stretch).collect();
     assert_eq!(stretches, [Stretch::Update, Stretch::Backlog]);
     let early = story.without(EventKind::UpdateStarted);
-    assert_eq!(Ranges::of(&early.run, &early.timeline, &early.events), None);
+    assert_eq!(Ranges::of("standby", &early.timeline, &early.events), None);
 }
 
 fn of(settings: &[(&str, &str)], version_num: u32) -> StandbySettings {

@@ -148,7 +148,10 @@ impl Redactor {
             }
             Value::Object(fields) => {
                 for (name, field) in fields {
-                    self.named(forms::is_secret(name), field, counts);
+                    match field {
+                        Value::String(text) if name == "address" => *text = self.address(text, counts),
+                        field => self.named(forms::is_secret(name), field, counts),
+                    }
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -164,6 +167,21 @@ impl Redactor {
         }
     }
 
+    /// `host:port`, where a server that was only watched was reached.
+    fn address(&self, text: &str, counts: &mut Counts) -> String {
+        let host = host_of(text);
+        let is_taken_out =
+            [Kind::Host, Kind::Address].iter().any(|kind| text.starts_with(kind.placeholder()));
+        if is_taken_out
+            || host.is_empty()
+            || host.starts_with('/')
+            || self.words.tells_nothing(Kind::Host, host)
+        {
+            return self.text(text, counts);
+        }
+        text.replacen(host, took(Kind::Host, counts), 1)
+    }
+
     /// A string that stands alone: a path in it may have spaces.
     fn whole(&self, text: &str, counts: &mut Counts) -> String {
         match self.paths.kind_of(text) {
@@ -171,6 +189,12 @@ impl Redactor {
             _ => self.text(text, counts),
         }
     }
+}
+
+/// The host of `host:port`.
+pub(super) fn host_of(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Counts one more, and says what stands in its place.

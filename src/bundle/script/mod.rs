@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use crate::disk::Room;
 use crate::human::{self, shell_word};
 use crate::image::ImageSource;
-use crate::profile::{FaultKind, Iops, Machine, PRIMARY, Settings, Standby};
+use crate::profile::{FaultKind, Iops, Machine, PRIMARY, Profile, Settings, Standby};
 use crate::report;
 use crate::store::{RunInfo, Summary, Timeline};
 
@@ -21,6 +21,9 @@ const BODY: &str = include_str!("body.sh");
 /// Why a run's experiment is not told as a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Inexpressible {
+    /// Servers that were only watched.
+    #[error("its servers were only watched: what happened to them was not the lab's doing")]
+    Observed,
     /// A fault that the script does not know.
     #[error("its fault, {0}, is not one the script knows (kill-walreceiver, kill-walsender)")]
     Fault(FaultKind),
@@ -37,34 +40,37 @@ pub enum Inexpressible {
 /// # Errors
 /// When the script cannot express it.
 pub fn script(run: &RunInfo, summary: &Summary, timeline: &Timeline) -> Result<String, Inexpressible> {
-    let fault = match run.profile.fault.kind {
+    let profile = run.profile().ok_or(Inexpressible::Observed)?;
+    // What this server did not know, its nodes were not given.
+    let profile = &profile.clone().without_settings(&run.server.unknown_settings);
+    let fault = match profile.fault.kind {
         FaultKind::KillWalreceiver => "kill_walreceiver",
         FaultKind::KillWalsender => "kill_walsender",
         kind @ (FaultKind::RestartStandby | FaultKind::CrashStandby | FaultKind::CutNetwork) => {
             return Err(Inexpressible::Fault(kind));
         }
     };
-    let standby = match run.profile.standby.as_slice() {
+    let standby = match profile.standby.as_slice() {
         [standby] => standby,
         several => return Err(Inexpressible::Standbys(several.len())),
     };
     let seconds = timeline.rows.last().map_or(0.0, |row| row.t_s);
     let sections = [
         comment(run, summary),
-        figures(run, standby, fault),
+        figures(run, profile, standby, fault),
         shown(run, summary, seconds),
-        machines(run, standby),
-        settings("settings_primary", &run.profile.effective_settings(PRIMARY)),
-        settings("settings_standby", &run.profile.effective_settings(&standby.name)),
+        machines(run, profile, standby),
+        settings("settings_primary", &profile.effective_settings(PRIMARY)),
+        settings("settings_standby", &profile.effective_settings(&standby.name)),
         text(
             "update_sql",
             "What each transaction of the update runs, on the accounts from :first to :last.",
-            &run.profile.update_template(),
+            &profile.update_template(),
         ),
         text(
             "load_script",
             "The load's script for pgbench; nothing for pgbench's own, which is like TPC-B.",
-            &run.profile.workload.script,
+            &profile.workload.script,
         ),
         BODY.trim_start().to_owned(),
     ];
@@ -113,7 +119,10 @@ fn server(run: &RunInfo) -> (Vec<String>, String) {
                 format!("The run's server was {} from {}.", server.version, server.source),
                 "The official image of the same version is the default. For the run's own, with stall-lab:"
                     .to_owned(),
-                format!("stall-lab image build --postgres {major}, then IMAGE={} sh repro.sh", server.image),
+                format!(
+                    "stall-lab image build --postgres {major}, then IMAGE={} sh repro.sh",
+                    server.image.as_deref().unwrap_or_default()
+                ),
             ];
             (lines(&told), official)
         }
@@ -132,7 +141,8 @@ fn server(run: &RunInfo) -> (Vec<String>, String) {
             let told = [
                 format!(
                     "The run's server, {}, was that of an image given by name ({}).",
-                    server.version, server.image_id
+                    server.version,
+                    server.image_id.as_deref().unwrap_or("not known")
                 ),
                 "Say which to take: IMAGE=... sh repro.sh".to_owned(),
             ];
@@ -141,12 +151,12 @@ fn server(run: &RunInfo) -> (Vec<String>, String) {
     }
 }
 
-fn figures(run: &RunInfo, standby: &Standby, fault: &str) -> String {
-    let profile = &run.profile;
+fn figures(run: &RunInfo, profile: &Profile, standby: &Standby, fault: &str) -> String {
     let (workload, update, watch) = (&profile.workload, &profile.update, &profile.watch);
     let room = Room::of(profile);
     let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
-    let checksums = if profile.postgres.data_checksums { "on" } else { "off" };
+    let has_checksums = profile.postgres.data_checksums.are_on(run.server.version_num);
+    let checksums = if has_checksums { "on" } else { "off" };
     let whole_s = |time: std::time::Duration| time.as_secs_f64().ceil();
     let mut text = String::new();
     let mut line = |words: String| {
@@ -196,10 +206,10 @@ fn shown(run: &RunInfo, summary: &Summary, seconds: f64) -> String {
     )
 }
 
-fn machines(run: &RunInfo, standby: &Standby) -> String {
+fn machines(run: &RunInfo, profile: &Profile, standby: &Standby) -> String {
     let machine = |name: &str, machine: &Machine| {
         let cap = |iops: Iops| {
-            iops.cap().filter(|_| run.capped).map_or_else(|| "''".to_owned(), |cap| cap.to_string())
+            iops.cap().filter(|_| !run.is_uncapped()).map_or_else(|| "''".to_owned(), |cap| cap.to_string())
         };
         format!(
             "{name}_cpus={} {name}_memory={} {name}_shm={}\n\
@@ -214,7 +224,7 @@ fn machines(run: &RunInfo, standby: &Standby) -> String {
     };
     format!(
         "# The nodes: CPUs, memory and /dev/shm in bytes, operations a second of its disk, read-ahead.\n{}{}",
-        machine("primary", &run.profile.primary),
+        machine("primary", &profile.primary),
         machine("standby", &standby.machine)
     )
 }

@@ -35,10 +35,15 @@ fn the_script_has_the_runs_figures() {
 #[test]
 fn what_a_shell_would_take_apart_reaches_the_servers_as_it_is() {
     let mut story = Story::stalled();
-    story.run.profile.postgres.common.insert("search_path".to_owned(), "'; $(reboot) \\ \"x\"".to_owned());
-    story.run.profile.workload.update_sql =
+    story
+        .run
+        .profile_mut()
+        .postgres
+        .common
+        .insert("search_path".to_owned(), "'; $(reboot) \\ \"x\"".to_owned());
+    story.run.profile_mut().workload.update_sql =
         "UPDATE t SET a = '$HOME'\nWHERE id BETWEEN :first AND :last\n".to_owned();
-    story.run.profile.workload.script = "\\set aid random(1, 10)\nSELECT 'it''s';\n".to_owned();
+    story.run.profile_mut().workload.script = "\\set aid random(1, 10)\nSELECT 'it''s';\n".to_owned();
     let script = of(&story).unwrap();
     let said = shell(&script, "settings_standby printf '<%s>'; echo; update_sql; load_script");
     assert_eq!(
@@ -52,8 +57,8 @@ fn what_a_shell_would_take_apart_reaches_the_servers_as_it_is() {
 #[test]
 fn every_script_passes_shellcheck() {
     let mut walsender = Story::no_stall();
-    walsender.run.profile.fault.kind = FaultKind::KillWalsender;
-    walsender.run.capped = false;
+    walsender.run.profile_mut().fault.kind = FaultKind::KillWalsender;
+    walsender.run.capped = Some(false);
     for story in [Story::stalled(), walsender] {
         check_shell(&of(&story).unwrap());
     }
@@ -74,7 +79,7 @@ fn check_shell(script: &str) {
 #[test]
 fn a_run_without_caps_is_a_script_without_caps() {
     let mut story = Story::stalled();
-    story.run.capped = false;
+    story.run.capped = Some(false);
     let said =
         shell(&of(&story).unwrap(), "echo \"[$primary_read_iops$standby_read_iops$standby_write_iops]\"");
     assert_eq!(said, "[]\n");
@@ -106,12 +111,12 @@ fn the_official_image_is_the_default_of_stock_servers_and_others_have_to_be_name
 fn what_the_script_cannot_express_it_does_not_pretend_to() {
     for kind in [FaultKind::RestartStandby, FaultKind::CrashStandby, FaultKind::CutNetwork] {
         let mut story = Story::stalled();
-        story.run.profile.fault.kind = kind;
+        story.run.profile_mut().fault.kind = kind;
         assert_eq!(of(&story), Err(Inexpressible::Fault(kind)));
     }
     let mut story = Story::stalled();
-    let other = Standby { name: "other".to_owned(), ..story.run.profile.standby[0].clone() };
-    story.run.profile.standby.push(other);
+    let other = Standby { name: "other".to_owned(), ..story.run.profile_mut().standby[0].clone() };
+    story.run.profile_mut().standby.push(other);
     assert_eq!(of(&story), Err(Inexpressible::Standbys(2)));
 }
 

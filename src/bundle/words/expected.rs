@@ -2,32 +2,31 @@
 
 use crate::bundle::part::Part;
 use crate::human;
-use crate::report::{or_none, or_not_known};
+use crate::report::{faulted, or_none, or_not_known};
 use crate::store::{RunInfo, Verdict};
 
-use super::{prefetches, setting};
+use super::{has_images, prefetches};
 
 /// What was expected.
 pub(in crate::bundle) fn expected(part: &Part) -> String {
     let run = &part.analysed.run;
-    let stall_after = human::seconds(run.profile.watch.stall_after.as_secs_f64());
+    let stall_after = human::seconds(run.stall_after().as_secs_f64());
     format!(
         "# What was expected\n\n\
          After the fault the standby connects again and commits go on within seconds. A gap of {stall_after} or longer \
          without a commit is called a stall.\n\n{}\n## What repro.sh should show\n\n{}",
-        why(run),
+        why(run, faulted(run, &part.analysed.summary)),
         script(part)
     )
 }
 
 /// What the documentation lets one expect of the reads.
-fn why(run: &RunInfo) -> String {
-    let images = setting(run, run.primary(), "full_page_writes") != Some("off");
-    if !images {
+fn why(run: &RunInfo, standby: &str) -> String {
+    if !has_images(run) {
         return "`full_page_writes` is off: replay has to read the pages that it changes, prefetched or not.\n"
             .to_owned();
     }
-    if !prefetches(run) {
+    if !prefetches(run, standby) {
         return "Nothing is prefetched on this standby, and with full-page images in its WAL replay has next to nothing \
                 to read.\n"
             .to_owned();
@@ -59,7 +58,7 @@ fn script(part: &Part) -> String {
         ),
         Verdict::NoStall => format!(
             "- `stalled=no`: no gap without a commit of {} or longer after the fault\n- blocks prefetched: about {}\n",
-            human::seconds(run.profile.watch.stall_after.as_secs_f64()),
+            human::seconds(run.stall_after().as_secs_f64()),
             or_not_known(summary.prefetched_blocks, human::count)
         ),
         Verdict::Inconclusive => {

@@ -11,13 +11,13 @@ pub(super) use report::report;
 pub(super) use several::report_of_several;
 
 use super::redact::Counts;
-use crate::profile::{FaultKind, Prefetch};
+use crate::profile::{FaultKind, Profile};
 use crate::store::RunInfo;
 
 /// What the fault was, as the end of "then ...".
-fn fault(run: &RunInfo) -> String {
-    let node = &run.profile.fault.node;
-    match run.profile.fault.kind {
+fn fault(profile: &Profile) -> String {
+    let node = &profile.fault.node;
+    match profile.fault.kind {
         FaultKind::KillWalreceiver => format!("SIGTERM to the walreceiver of {node}"),
         FaultKind::KillWalsender => {
             format!("`pg_terminate_backend`, on the primary, of the walsender that served {node}")
@@ -34,12 +34,15 @@ fn setting<'a>(run: &'a RunInfo, node: &str, name: &str) -> Option<&'a str> {
     node.settings.get(name).map(String::as_str)
 }
 
-/// Did the faulted standby prefetch. `try` is the default.
-fn prefetches(run: &RunInfo) -> bool {
-    let profile = run.profile.effective_settings(&run.profile.fault.node);
-    let set = |name: &str| profile.get(name).map(String::as_str);
-    let is_off = set("recovery_prefetch").and_then(|value| value.parse().ok()) == Some(Prefetch::Off);
-    !is_off && set("maintenance_io_concurrency") != Some("0")
+/// Does WAL of the primary carry full-page images. It does by default.
+fn has_images(run: &RunInfo) -> bool {
+    setting(run, run.primary(), "full_page_writes") != Some("off")
+}
+
+/// Did the standby of the figures prefetch. It does by default.
+fn prefetches(run: &RunInfo, standby: &str) -> bool {
+    let is_off = |name: &str, off: &str| setting(run, standby, name) == Some(off);
+    !is_off("recovery_prefetch", "off") && !is_off("maintenance_io_concurrency", "0")
 }
 
 /// What was taken out of the files.

@@ -4,23 +4,20 @@ use crate::bundle::facts;
 use crate::bundle::part::Part;
 use crate::bundle::redact::Counts;
 use crate::human;
-use crate::report::{Table, headline, or_none, or_not_known};
-use crate::store::{EventKind, RunInfo, Summary, Verdict};
+use crate::profile::Profile;
+use crate::report::{Table, faulted, headline, observed, or_none, or_not_known};
+use crate::store::{EventKind, RunInfo, Subject, Summary, Verdict};
 
-use super::{fault, prefetches, redaction, setting};
+use super::{fault, has_images, prefetches, redaction};
 
 /// The report of one run.
 pub(in crate::bundle) fn report(part: &Part, redacted: &Counts) -> String {
     let (run, summary) = (&part.analysed.run, &part.analysed.summary);
     let sections = [
         format!("# {}\n", title(run, summary)),
-        format!("## What was done\n\n{}", steps(part)),
-        format!("## What was expected\n\n{}", expected_in_short(run)),
-        format!(
-            "## What was seen\n\n{}\n{}\n![Timeline](timeline.png)\n",
-            seen(run, summary),
-            figures(run, summary)
-        ),
+        format!("## What was done\n\n{}", done(part)),
+        format!("## What was expected\n\n{}", expected_in_short(run, summary)),
+        format!("## What was seen\n\n{}\n{}\n![Timeline](timeline.png)\n", seen(run, summary), figures(part)),
         format!("## Versions, platform, settings\n\n{}", environment(run)),
         format!("## To repeat it\n\n{}", repeat(part)),
         format!("## Files\n\n{}\n{}", contents(part), redaction(redacted)),
@@ -30,6 +27,9 @@ pub(in crate::bundle) fn report(part: &Part, redacted: &Counts) -> String {
 
 fn title(run: &RunInfo, summary: &Summary) -> String {
     let version = run.server.version.split_whitespace().next().unwrap_or_default();
+    if run.observed().is_some() {
+        return format!("PostgreSQL {version}: {} on servers that were watched", summary.verdict);
+    }
     let arm = run.arm_in_words();
     match (summary.verdict, summary.hang_s) {
         (Verdict::Stalled, Some(hang_s)) => {
@@ -42,11 +42,23 @@ fn title(run: &RunInfo, summary: &Summary) -> String {
     }
 }
 
-fn steps(part: &Part) -> String {
-    let run = &part.analysed.run;
-    let profile = &run.profile;
+fn done(part: &Part) -> String {
+    match &part.analysed.run.subject {
+        Subject::Profile(profile) => steps(part, profile),
+        Subject::Observed(watched) => {
+            let lines: String = observed::setup(watched).iter().map(|line| format!("- {line}\n")).collect();
+            format!(
+                "Servers that the lab did not build were watched.\n\n{lines}\n{}",
+                observed::servers(watched)
+            )
+        }
+    }
+}
+
+fn steps(part: &Part, profile: &Profile) -> String {
     let workload = &profile.workload;
-    let checksums = if profile.postgres.data_checksums { "with" } else { "without" };
+    let has_checksums = profile.postgres.data_checksums.are_on(part.analysed.run.server.version_num);
+    let checksums = if has_checksums { "with" } else { "without" };
     let standbys: Vec<&str> = profile.standby.iter().map(|standby| standby.name.as_str()).collect();
     let synchronous = match profile.synchronous_standby_names() {
         none if none.is_empty() => "no synchronous standby".to_owned(),
@@ -86,7 +98,7 @@ fn steps(part: &Part) -> String {
             human::seconds(workload.baseline.as_secs_f64())
         ),
         format!("{transactions}: `{}`", update.replace(['\n', '\r'], " ").trim()),
-        format!("{after} after the standby had flushed all of its WAL: {}.", fault(run)),
+        format!("{after} after the standby had flushed all of its WAL: {}.", fault(profile)),
     ];
     let evidence = part.analysed.events.iter().find(|event| event.kind == EventKind::FaultVerified);
     if let (Some(evidence), Some(last)) = (evidence, steps.last_mut()) {
@@ -95,9 +107,8 @@ fn steps(part: &Part) -> String {
     steps.iter().enumerate().map(|(at, step)| format!("{}. {step}\n", at + 1)).collect()
 }
 
-fn expected_in_short(run: &RunInfo) -> String {
-    let images = setting(run, run.primary(), "full_page_writes") != Some("off");
-    let reads = if prefetches(run) && images {
+fn expected_in_short(run: &RunInfo, summary: &Summary) -> String {
+    let reads = if prefetches(run, faulted(run, summary)) && has_images(run) {
         " Replay of the WAL on the standby's disk reads no page that a full-page image in this WAL replaces."
     } else {
         ""
@@ -105,7 +116,7 @@ fn expected_in_short(run: &RunInfo) -> String {
     format!(
         "The standby connects again and commits go on within seconds; none waits {} or longer.{reads} \
          [expected.md](expected.md) says why, and what `repro.sh` should print.\n",
-        human::seconds(run.profile.watch.stall_after.as_secs_f64())
+        human::seconds(run.stall_after().as_secs_f64())
     )
 }
 
@@ -115,8 +126,12 @@ fn seen(run: &RunInfo, summary: &Summary) -> String {
     format!("**{}**\n{gap}{reasons}", headline(run, summary))
 }
 
-fn figures(run: &RunInfo, summary: &Summary) -> String {
-    let standby = &run.profile.fault.node;
+fn figures(part: &Part) -> String {
+    let (run, summary) = (&part.analysed.run, &part.analysed.summary);
+    if run.observed().is_some() {
+        return observed::figures(run, summary, &part.analysed.events);
+    }
+    let standby = faulted(run, summary);
     let count = |value| or_not_known(value, human::count);
     let size = |value: Option<u64>| or_not_known(value, |bytes| human::bytes(bytes as f64));
     let seconds = |value| or_not_known(value, human::seconds);
@@ -140,24 +155,25 @@ fn figures(run: &RunInfo, summary: &Summary) -> String {
 }
 
 fn environment(run: &RunInfo) -> String {
-    let (server, platform) = (&run.server, &run.platform);
+    let server = &run.server;
     let files: Vec<String> =
         run.nodes.iter().map(|node| format!("[{0}]({0})", facts::settings_file(node))).collect();
+    let machine = match &run.platform {
+        Some(platform) => format!(
+            "kernel {}, {}, {}; {}, cgroup v{}; [platform.txt](platform.txt)\n- both servers, pgbench and the \
+             measurement share this machine",
+            platform.kernel, platform.os, platform.arch, platform.engine, platform.cgroup_version
+        ),
+        None => "the machines are not known: the lab did not build these servers".to_owned(),
+    };
     let uncapped =
-        if run.capped { "" } else { "- **UNCAPPED: no disk of this run was held to anything.**\n" };
+        if run.is_uncapped() { "- **UNCAPPED: no disk of this run was held to anything.**\n" } else { "" };
     format!(
-        "{uncapped}- PostgreSQL {} (`server_version_num` {}), {}; [versions.txt](versions.txt)\n\
-         - kernel {}, {}, {}; {}, cgroup v{}; [platform.txt](platform.txt)\n\
-         - every setting that differs from the server's default: {}\n\
-         - both servers, pgbench and the measurement share this machine\n",
+        "{uncapped}- PostgreSQL {} (`server_version_num` {}), {}; [versions.txt](versions.txt)\n- {machine}\n\
+         - every setting that differs from the server's default: {}\n",
         server.version,
         server.version_num,
         server.source,
-        platform.kernel,
-        platform.os,
-        platform.arch,
-        platform.engine,
-        platform.cgroup_version,
         files.join(", ")
     )
 }

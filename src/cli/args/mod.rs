@@ -72,6 +72,8 @@ pub(super) enum Command {
   stall-lab repro --profile mine.toml --set standby.read_iops=1000
   stall-lab repro --profile quick --prefetch try,off \\
       --arm fpw:postgres.common.full_page_writes=on --arm no-fpw:postgres.common.full_page_writes=off
+  stall-lab repro --profile quick --prefetch try,off --postgres 15,17,18,19
+  stall-lab repro --profile quick --prefetch try --postgres 18 --pg-prefix ~/pg18-patched    stock beside patched
   stall-lab repro --prefetch try --profile quick --expect stall")]
 pub(super) struct ReproArgs {
     /// Values of recovery_prefetch to run, one arm each; without it the profile's own
@@ -87,7 +89,7 @@ pub(super) struct ReproArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Override>,
     #[command(flatten)]
-    pub server: ServerArgs,
+    pub servers: ServersArgs,
     /// Folder for results
     #[arg(long, default_value = "results", value_name = "DIR")]
     pub results: PathBuf,
@@ -123,6 +125,27 @@ impl ServerArgs {
             Some(prefix) => ImageRequest::Prefix(prefix),
             None => self.postgres.unwrap_or_default(),
         }
+    }
+}
+
+/// Which PostgreSQL servers, side by side.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ServersArgs {
+    /// Major versions (15 to 19) or images, one set of arms each; 18 if it can be had
+    #[arg(long, value_delimiter = ',', value_name = "VERSION|IMAGE")]
+    pub postgres: Vec<ImageRequest>,
+    /// A PostgreSQL of your own, perhaps patched: the prefix it is installed under, with bin, lib and share; may be
+    /// repeated, and stand beside --postgres
+    #[arg(long, value_name = "DIR")]
+    pub pg_prefix: Vec<PathBuf>,
+}
+
+impl ServersArgs {
+    /// The servers that are asked for, in order.
+    pub(super) fn requests(&self) -> Vec<ImageRequest> {
+        let prefixes = self.pg_prefix.iter().cloned().map(ImageRequest::Prefix);
+        let servers: Vec<ImageRequest> = self.postgres.iter().cloned().chain(prefixes).collect();
+        if servers.is_empty() { vec![ImageRequest::Default] } else { servers }
     }
 }
 

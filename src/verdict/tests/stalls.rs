@@ -63,7 +63,7 @@ fn a_stall_below_the_cap_says_what_the_standby_waited_for() {
 #[test]
 fn an_uncapped_run_is_judged_and_marked_first() {
     let mut story = Story::stalled();
-    story.run.capped = false;
+    story.run.capped = Some(false);
     for node in &mut story.run.nodes {
         node.read_iops_cap = None;
     }

@@ -1,0 +1,18 @@
+//! What a user says about a server, libpq's way: connection strings, `PG*` variables, services, password files.
+//!
+//! One deviation: what libpq knows and would have no effect here is refused by name, never ignored.
+
+mod environment;
+mod error;
+mod keyword;
+mod parameters;
+pub(super) mod passfile;
+mod service;
+mod text;
+
+pub use environment::Environment;
+pub use error::{ConninfoError, Origin};
+pub(super) use parameters::Parameters;
+
+#[cfg(test)]
+mod tests;
