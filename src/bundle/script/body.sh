@@ -345,7 +345,7 @@ result() {
     stalled=$(awk -v hang="$hang_s" -v least="$stall_after_s" 'BEGIN { print (hang >= least ? "yes" : "no") }')
     echo
     echo "longest time without a commit after the fault: $hang_s s (the run: $run_hang)"
-    echo "reads of the standby's device in it, and a second: $reads (cap: ${standby_read_iops:-none})"
+    echo "reads of the standby's device in it: ${reads% *}; a second: ${reads#* } (cap: ${standby_read_iops:-none})"
     echo "blocks prefetched by the standby: $prefetched (the run: $run_prefetched)"
     echo "RESULT stalled=$stalled hang_s=$hang_s reads_a_second=${reads#* } cap=${standby_read_iops:-none} prefetched=$prefetched"
 }

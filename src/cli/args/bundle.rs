@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Make one thing to attach to a bug report.
+/// Make one thing to attach to a bug report: facts, repro.sh, logs, all redacted
 ///
 /// A folder and a .tar.gz after PostgreSQL's bug reporting guidelines: REPORT.md with the steps, what was seen and what
 /// was expected, repro.sh (the same experiment without the lab), settings, versions, platform, pictures, tables and
@@ -13,8 +13,8 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   stall-lab bundle results/quick/latest
-  stall-lab bundle results/quick/20261130T211224Z-comparison   the runs of a comparison, side by side
-  stall-lab bundle results/quick/latest --out /srv/report      /srv/report/ and /srv/report.tar.gz")]
+  stall-lab bundle results/quick/20261130T211224Z-comparison   all its runs, side by side
+  stall-lab bundle results/quick/latest --out report           report/ and report.tar.gz")]
 pub(in crate::cli) struct BundleArgs {
     /// Folders of runs, or of comparisons for all that they compare
     #[arg(required = true, value_name = "RUN")]

@@ -43,7 +43,7 @@ pub(super) enum Command {
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
-    /// Make one thing to attach to a bug report: facts, repro.sh, logs, redacted
+    // Its own words: those given here would stand in place of the longer ones.
     Bundle(BundleArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
