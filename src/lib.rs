@@ -1,6 +1,7 @@
 //! A lab that reproduces, measures and explains the PostgreSQL standby replay stall.
 
 pub mod analysis;
+pub mod bundle;
 pub mod check;
 pub mod cli;
 pub mod cluster;

@@ -1,6 +1,7 @@
 //! The command line: arguments to typed values, values to what a user reads.
 
 mod args;
+mod bundle;
 mod cache;
 mod check;
 mod clean;
@@ -67,6 +68,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
             Command::Compare(args) => compare::run(&args),
             Command::Check(args) => check::run(args).await,
             Command::Observe(args) => observe::run(args, command_line).await,
+            Command::Bundle(args) => bundle::run(&args),
             Command::Profiles(args) => profiles::run(&args),
             Command::Scenarios => scenarios::run(),
             Command::Image(args) => image::run(args).await,
