@@ -83,6 +83,17 @@ pub(crate) fn ratio(ratio: f64) -> String {
     }
 }
 
+/// A word of a shell's command, in quotes where the shell would take it apart.
+#[must_use]
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// An error with everything that led to it, on one line. A cause that stands in the message before it is not said again.
 pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -118,6 +129,20 @@ mod tests {
             in_full(&said("phase tail", Some(said("x.csv", Some(cause()))))),
             "phase tail: x.csv: the disk is full"
         );
+    }
+
+    #[test]
+    fn a_word_a_shell_would_take_apart_is_quoted() {
+        for (word, text) in [
+            ("--set", "--set"),
+            ("standby.read_iops=1000", "standby.read_iops=1000"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("$HOME", "'$HOME'"),
+        ] {
+            assert_eq!(shell_word(word), text);
+        }
     }
 
     #[test]

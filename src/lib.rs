@@ -1,6 +1,8 @@
 //! A lab that reproduces, measures and explains the PostgreSQL standby replay stall.
 
 pub mod analysis;
+pub mod bundle;
+pub mod check;
 pub mod cli;
 pub mod cluster;
 pub mod disk;
@@ -16,6 +18,7 @@ mod fuzz;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;
+pub mod observe;
 pub mod plan;
 pub mod plot;
 pub mod postgres;
@@ -24,6 +27,7 @@ pub mod progress;
 pub mod report;
 pub mod repro;
 pub mod store;
+pub mod sweep;
 pub mod verdict;
 pub mod wal;
 pub mod waldump;

@@ -34,6 +34,9 @@ pub(super) const BEGAN_IN_RECOVERY: &str = "in recovery at";
 /// Written by a walreceiver that begins to stream, each time.
 pub(super) const BEGAN_TO_STREAM: &str = "started streaming WAL from primary";
 
+/// With the LSN: where replay begins, at the last restartpoint.
+pub(super) const REDO_STARTS_AT: &str = "redo starts at ";
+
 /// What is looked for, what it means, and how it is said.
 const SIGNS: [(&str, Severity, &str); 9] = [
     ("was terminated by signal", Severity::Disqualifying, "a process of the server was killed"),

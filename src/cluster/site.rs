@@ -16,9 +16,10 @@ use crate::disk::{Cache, DiskHelper, GoldenKey, Room};
 use crate::docker::{Engine, EngineFacts, PullProgress};
 use crate::human;
 use crate::image::{ImageProgress, ImageRequest, ServerImage};
+use crate::postgres::Endpoint;
 use crate::progress::Progress;
 use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, OwnBuild, Platform, Server, WalAccount, WalModel};
+use crate::store::{NodeInfo, OwnBuild, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
 /// An engine, and the servers that have been got ready on it.
@@ -82,7 +83,7 @@ impl DockerSite {
         let database = |arm: &Arm| {
             let image = self.server(&arm.server)?.image;
             let room = Room::of(&arm.profile);
-            let key = GoldenKey::of(&arm.profile, &image, room.image_bytes());
+            let key = GoldenKey::of(&arm.profile, &image, room.image);
             Ok((key.file_name(), Database { key, image, room }))
         };
         arms.iter().map(database).collect()
@@ -157,8 +158,7 @@ impl Site for DockerSite {
     async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Box<dyn Raised>> {
         let server = self.server(&order.server)?;
         let image = server.image.clone();
-        let golden =
-            GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image_bytes()).file_name();
+        let golden = GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image).file_name();
         let ArmOrder { run_id, profile, caps, logs, .. } = order;
         let unknown = server.unknown_of(&profile);
         let profile = profile.without_settings(&unknown);
@@ -215,6 +215,10 @@ impl Raised for Cluster {
                 }
             })
             .collect())
+    }
+
+    fn endpoints(&self) -> Vec<(Role, Endpoint)> {
+        self.nodes().map(|node| (node.role, Endpoint::from(&node.access))).collect()
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {

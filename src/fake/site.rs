@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{FakeLab, Script};
 use crate::image::ImageRequest;
 use crate::measure::Clock;
+use crate::postgres::Endpoint;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
 use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
@@ -112,6 +113,10 @@ impl Raised for FakeLab {
         };
         let standbys = self.standby_names().iter().map(|name| node(name, Role::Standby));
         Ok(std::iter::once(node(PRIMARY, Role::Primary)).chain(standbys).collect())
+    }
+
+    fn endpoints(&self) -> Vec<(Role, Endpoint)> {
+        vec![]
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {

@@ -93,8 +93,8 @@ impl LineParser {
     }
 }
 
-/// An LSN as `pg_waldump` writes it: `0/0178C7C0`.
-fn parse_lsn(text: &str) -> Option<u64> {
+/// An LSN as PostgreSQL writes it, in bytes from 0/0: `0/0178C7C0`.
+pub(crate) fn parse_lsn(text: &str) -> Option<u64> {
     let (high, low) = text.split_once('/')?;
     let (high, low) = (u32::from_str_radix(high, 16).ok()?, u32::from_str_radix(low, 16).ok()?);
     // As far as PostgreSQL's own arithmetic on them goes: beyond that sums would have no meaning.
