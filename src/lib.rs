@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod bundle;
+pub mod check;
 pub mod cli;
 pub mod cluster;
 pub mod disk;
@@ -13,6 +14,7 @@ mod fake;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;
+pub mod observe;
 pub mod plan;
 pub mod plot;
 pub mod postgres;
@@ -21,6 +23,7 @@ pub mod progress;
 pub mod report;
 pub mod repro;
 pub mod store;
+pub mod sweep;
 pub mod verdict;
 pub mod wal;
 pub mod waldump;

@@ -1,5 +1,9 @@
 //! From the files of a run to its verdict, its picture and its page. Needs no Docker and can be done again.
 
+mod sweep;
+
+pub use sweep::{redraw_sweep, sum_up};
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +12,7 @@ use crate::explain::Explanation;
 use crate::plot::{self, PlotError, Recorded};
 use crate::report::{self, Arm};
 use crate::store::{Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
+use crate::sweep::{SweepFolder, SweepFolderError};
 use crate::verdict;
 
 /// Why a run could not be analysed.
@@ -30,8 +35,14 @@ pub enum AnalysisError {
     /// A table cannot be made.
     #[error("comparison.csv: {0}")]
     Table(#[from] csv::Error),
-    /// The folder is neither of a run nor of a comparison.
-    #[error("{path} has neither run.json nor comparison.json: it is no folder of results", path = path.display())]
+    /// The folder of a sweep cannot be read or written.
+    #[error(transparent)]
+    Sweep(#[from] SweepFolderError),
+    /// The folder is neither of a run nor of a comparison nor of a sweep.
+    #[error(
+        "{path} has neither run.json nor comparison.json nor sweep.json: it is no folder of results",
+        path = path.display()
+    )]
     NoResults {
         /// The folder.
         path: PathBuf,
@@ -158,13 +169,18 @@ pub enum Redrawn {
     Run(Box<Analysed>),
     /// A comparison of so many runs.
     Comparison(usize),
+    /// A sweep of so many runs.
+    Sweep(usize),
 }
 
-/// Judges and draws again what is in a folder of results: a run, or a comparison and all its runs.
+/// Judges and draws again what is in a folder of results: a run, or a comparison or sweep and all its runs.
 ///
 /// # Errors
 /// When it is neither, or its files cannot be read or written.
 pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
+    if SweepFolder::is_one(path) {
+        return Ok(Redrawn::Sweep(redraw_sweep(path)?));
+    }
     match results_in(path)? {
         Results::Run(run) => Ok(Redrawn::Run(Box::new(analyse(run)?))),
         Results::Comparison { runs, on_purpose } => {

@@ -3,6 +3,7 @@
 mod args;
 mod bundle;
 mod cache;
+mod check;
 mod clean;
 mod compare;
 mod doctor;
@@ -10,10 +11,13 @@ mod exit;
 mod explain;
 mod image;
 mod interrupt;
+mod marks;
+mod observe;
 mod plot;
 mod profiles;
 mod repro;
 mod scenarios;
+mod sweep;
 
 use std::ffi::OsString;
 
@@ -30,7 +34,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(help_or_error) => {
-            let exit = if help_or_error.use_stderr() { Exit::Usage } else { Exit::Success };
+            let is_check = args.get(1).is_some_and(|command| command == "check");
+            let exit = match help_or_error.use_stderr() {
+                false => Exit::Success,
+                // 2 is a verdict there.
+                true if is_check => Exit::CannotCheck,
+                true => Exit::Usage,
+            };
             // Nothing is left to do when even this cannot be printed.
             let _ = help_or_error.print();
             return exit;
@@ -49,13 +59,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit> {
     // One thread: the lab waits nearly all the time, and must not take what it measures.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
+            Command::Sweep(args) => sweep::run(args, command_line).await,
             Command::Explain(args) => explain::run(args).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Bundle(args) => bundle::run(&args),
+            Command::Check(args) => check::run(args).await,
+            Command::Observe(args) => observe::run(args, command_line).await,
             Command::Profiles(args) => profiles::run(&args),
             Command::Scenarios => scenarios::run(),
             Command::Image(args) => image::run(args).await,
@@ -63,5 +76,8 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
             Command::Clean => clean::run().await,
             Command::Doctor => doctor::run().await,
         }
-    })
+    });
+    // A host name that is still being resolved would keep the process for as long as that takes.
+    runtime.shutdown_background();
+    ended
 }

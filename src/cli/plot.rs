@@ -11,6 +11,7 @@ pub(super) fn run(args: &PlotArgs) -> anyhow::Result<Exit> {
             Redrawn::Run(run) => {
                 println!("{}\n  {}", report::headline(&run.run, &run.summary), folder.display())
             }
+            Redrawn::Sweep(runs) => println!("a sweep of {runs} runs\n  {}", folder.display()),
             Redrawn::Comparison(runs) => println!("{runs} runs side by side\n  {}", folder.display()),
         }
     }

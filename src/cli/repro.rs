@@ -72,14 +72,14 @@ fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Reques
 }
 
 /// A built-in profile's name, or a file's without its folders and ending.
-fn name_of(profile: &str) -> String {
+pub(super) fn name_of(profile: &str) -> String {
     Path::new(profile)
         .file_stem()
         .map_or_else(|| profile.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The lab's own log: warnings, or what `STALL_LAB_LOG` says, as in `debug`.
-fn log_to(progress: &Progress) {
+pub(super) fn log_to(progress: &Progress) {
     let asked_for = std::env::var("STALL_LAB_LOG").ok().and_then(|level| level.parse().ok());
     let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let log = tracing_subscriber::fmt()

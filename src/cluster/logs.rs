@@ -31,6 +31,9 @@ pub(super) const SHUT_DOWN: &str = "database system is shut down";
 /// interrupted while in recovery at log time`); not by one that starts for the first time.
 pub(super) const BEGAN_IN_RECOVERY: &str = "in recovery at";
 
+/// With the LSN: where replay begins, at the last restartpoint.
+pub(super) const REDO_STARTS_AT: &str = "redo starts at ";
+
 /// What is looked for, what it means, and how it is said.
 const SIGNS: [(&str, Severity, &str); 9] = [
     ("was terminated by signal", Severity::Disqualifying, "a process of the server was killed"),

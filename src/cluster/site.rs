@@ -16,9 +16,10 @@ use crate::disk::{Cache, DiskHelper, GoldenKey, Room};
 use crate::docker::{Engine, EngineFacts, PullProgress};
 use crate::human;
 use crate::image::{ImageProgress, ImageRequest, ServerImage};
+use crate::postgres::Endpoint;
 use crate::progress::Progress;
 use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, OwnBuild, Platform, Server, WalAccount, WalModel};
+use crate::store::{NodeInfo, OwnBuild, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
 /// An engine, and the servers that have been got ready on it.
@@ -215,6 +216,10 @@ impl Raised for Cluster {
                 }
             })
             .collect())
+    }
+
+    fn endpoints(&self) -> Vec<(Role, Endpoint)> {
+        self.nodes().map(|node| (node.role, Endpoint::from(&node.access))).collect()
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {

@@ -12,6 +12,7 @@ mod recovery;
 mod tests;
 
 pub use lab::{FaultReport, Finding, Lab, Severity};
+pub(crate) use recorder::record;
 pub use recorder::{EventRecorder, SharedRow};
 
 use std::time::Duration;

@@ -14,7 +14,7 @@ use crate::store::{Event, EventKind, EventLog, Phase, Row, RunFolder, StoreError
 pub type SharedRow = Option<Arc<Row>>;
 
 /// Makes a row a tick and appends it to `timeline.csv`, until `finished`.
-pub(super) async fn record(
+pub(crate) async fn record(
     mut sampler: Sampler,
     folder: &RunFolder,
     phase: watch::Receiver<Phase>,
@@ -51,7 +51,7 @@ impl EventRecorder {
     }
 
     /// Writes an event that happened now.
-    pub(super) fn record(
+    pub(crate) fn record(
         &mut self,
         kind: EventKind,
         node: Option<&str>,
@@ -62,7 +62,7 @@ impl EventRecorder {
     }
 
     /// Writes an event that happened at `at`, a moment ago.
-    pub(super) fn record_at(
+    pub(crate) fn record_at(
         &mut self,
         at: Instant,
         kind: EventKind,
@@ -75,7 +75,7 @@ impl EventRecorder {
     }
 
     /// Writes an event that a row shows: it stands at the row's moment, not at that of its reading.
-    pub(super) fn record_seen(
+    pub(crate) fn record_seen(
         &mut self,
         row: &Row,
         kind: EventKind,

@@ -6,7 +6,7 @@ use super::cost::{Cost, Machine, PAGE};
 use super::measured::Measured;
 use crate::profile::Prefetch;
 use crate::store::{Event, Metric, RunInfo, Stretch, Summary, Timeline, WalAccount, WalModel, WalRange};
-use crate::wal::{Replayed, StandbySettings};
+use crate::wal::{Replayed, StandbySettings, restarted};
 
 /// By how much prediction and measurement may differ before it is said, as a share of the measurement.
 const AGREE: f64 = 0.1;
@@ -125,10 +125,14 @@ impl Explanation {
             Machine::of(&profiled.machine, account.model.shared_buffers_pages, summary.read_iops_cap)
         });
         if let Some(machine) = machine {
+            let restarted = restarted(events).is_some();
+            // Part of it was replayed twice: no reads were for it alone.
             let update = Replayed::update(standby, timeline, events)
+                .filter(|_| !restarted)
                 .and_then(|update| update.growth(&Metric::ReadsTotal))
                 .map(|reads| reads.round() as u64);
-            explanation.backlog = Part::of(account, Stretch::Backlog, &machine, measured.reads);
+            let of_backlog = if restarted { machine.cold() } else { machine };
+            explanation.backlog = Part::of(account, Stretch::Backlog, &of_backlog, measured.reads);
             explanation.update = Part::of(account, Stretch::Update, &machine, update);
         }
         explanation.measured = measured;

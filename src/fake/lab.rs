@@ -37,6 +37,9 @@ pub(crate) struct Script {
     pub mishap: Option<Mishap>,
 }
 
+/// Where a server that is started again begins to replay.
+const REDO_LSN: u64 = 1 << 24;
+
 impl Standby {
     /// Moves on by one [`STEP`].
     fn step(&mut self, script: &Script, now: Instant, wal: f64) {
@@ -344,7 +347,12 @@ impl Lab for FakeLab {
         for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
             standby.fail(fault.kind, now);
         }
-        Ok(FaultReport { at: now, done: fault.kind.to_string(), evidence: "it is gone".to_owned() })
+        Ok(FaultReport {
+            at: now,
+            done: fault.kind.to_string(),
+            evidence: "it is gone".to_owned(),
+            redo_lsn: None,
+        })
     }
 
     async fn mend(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
@@ -359,6 +367,7 @@ impl Lab for FakeLab {
             at: Instant::now(),
             done: "put right".to_owned(),
             evidence: "it is back".to_owned(),
+            redo_lsn: (fault.kind.course() == Course::Down).then_some(REDO_LSN),
         })
     }
 

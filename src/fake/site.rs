@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{FakeLab, Script};
 use crate::image::ImageRequest;
 use crate::measure::Clock;
+use crate::postgres::Endpoint;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
 use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
@@ -111,6 +112,10 @@ impl Raised for FakeLab {
             defaults: [].into(),
         };
         Ok(vec![node(PRIMARY, Role::Primary), node("standby", Role::Standby)])
+    }
+
+    fn endpoints(&self) -> Vec<(Role, Endpoint)> {
+        vec![]
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {

@@ -1,14 +1,18 @@
 //! One connection to one node.
 
+use std::future::poll_fn;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::error::DbError;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
-use super::{ConnectError, Endpoint};
+use super::{ConnectError, Endpoint, Inquiry};
 use crate::profile::Settings;
+use crate::store::{Cell, Column};
 
 /// Pause between two attempts to connect to a server that is starting.
 const RETRY: Duration = Duration::from_millis(100);
@@ -133,6 +137,16 @@ impl Connection {
         self.within(doing, STATEMENT, self.client.query(sql, params)).await
     }
 
+    /// The only row of a query without parameters.
+    pub(super) async fn query_one(&self, doing: &str, sql: &str) -> Result<Row, PostgresError> {
+        self.within(doing, STATEMENT, self.client.query_one(sql, &[])).await
+    }
+
+    /// A statement that is prepared once and run often.
+    pub(super) async fn prepare(&self, doing: &str, sql: &str) -> Result<Statement, PostgresError> {
+        self.within(doing, STATEMENT, self.client.prepare(sql)).await
+    }
+
     /// Asks again and again until `met` says yes of the answer.
     ///
     /// # Errors
@@ -172,6 +186,22 @@ impl Connection {
                     WHERE source IN ('configuration file', 'command line')";
         let rows = self.query("its settings", sql, &[]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// What a source of the sampler would be told now.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn ask<I: Inquiry>(
+        &self,
+        doing: &str,
+        inquiry: &I,
+    ) -> Result<Vec<(Column, Cell)>, PostgresError> {
+        let asked = async {
+            let statements = inquiry.prepare(&self.client).await?;
+            inquiry.ask(&self.client, &statements).await
+        };
+        self.within(doing, STATEMENT, asked).await
     }
 
     /// Those of the settings with these names that its configuration does not set, as it shows them; what it does not
@@ -218,15 +248,25 @@ impl Connection {
 }
 
 /// Carries what a client asks to its server and back, until one of the two ends it.
-pub(super) fn drive<S, T>(node: &str, connection: tokio_postgres::Connection<S, T>)
-where
+///
+/// What the server says unasked goes to `notices`, or nowhere.
+pub(super) fn drive<S, T>(
+    node: &str,
+    mut connection: tokio_postgres::Connection<S, T>,
+    notices: Option<UnboundedSender<DbError>>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let node = node.to_owned();
     tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!("{node}: connection lost: {error}");
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            match (message, &notices) {
+                // Whoever asked for them may have left.
+                (Ok(AsyncMessage::Notice(notice)), Some(notices)) => drop(notices.send(notice)),
+                (Ok(_), _) => {}
+                (Err(error), _) => tracing::debug!("{node}: connection lost: {error}"),
+            }
         }
     });
 }

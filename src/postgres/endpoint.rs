@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::{Client, Config, NoTls};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_postgres::error::DbError;
+use tokio_postgres::{CancelToken, Client, Config, NoTls};
 
 use super::connection::drive;
 use super::conninfo::{ConninfoError, Environment};
@@ -19,6 +21,7 @@ const NODE_ATTEMPT: Duration = Duration::from_secs(30);
 pub struct Endpoint {
     place: Place,
     session: SessionRules,
+    notices: Option<UnboundedSender<DbError>>,
 }
 
 #[derive(Debug, Clone)]
@@ -38,7 +41,7 @@ enum SessionRules {
 
 impl From<&Access> for Endpoint {
     fn from(access: &Access) -> Self {
-        Self { place: Place::Node(access.clone()), session: SessionRules::None }
+        Self { place: Place::Node(access.clone()), session: SessionRules::None, notices: None }
     }
 }
 
@@ -56,7 +59,7 @@ impl Endpoint {
     /// When the text is no connection string, a file it names is of no use, or it asks for what has no effect here.
     pub fn server(name: &str, conninfo: &str, environment: &Environment) -> Result<Self, ConninfoError> {
         let server = Server::new(name, conninfo, environment)?;
-        Ok(Self { place: Place::Server(Arc::new(server)), session: SessionRules::None })
+        Ok(Self { place: Place::Server(Arc::new(server)), session: SessionRules::None, notices: None })
     }
 
     /// The same, where every session only reads and no statement takes longer than this on the server.
@@ -64,6 +67,20 @@ impl Endpoint {
     pub fn read_only(mut self, statement_timeout: Duration) -> Self {
         self.session = SessionRules::ReadOnly { statement_timeout };
         self
+    }
+
+    /// The same, where what the server says unasked in any session goes here.
+    pub(super) fn hearing(mut self, notices: UnboundedSender<DbError>) -> Self {
+        self.notices = Some(notices);
+        self
+    }
+
+    /// Asks the server to cancel what a session does. That it was asked is all that is known afterwards.
+    pub(super) async fn cancel(&self, session: CancelToken) -> Result<(), tokio_postgres::Error> {
+        match &self.place {
+            Place::Node(_) => session.cancel_query(NoTls).await,
+            Place::Server(server) => session.cancel_query(server.tls()).await,
+        }
     }
 
     /// What messages call it.
@@ -96,8 +113,8 @@ impl Endpoint {
     /// One attempt, at every host there is. `within` bounds it; without it each host has its own limit.
     pub(super) async fn connect(&self, within: Option<Duration>) -> Result<Client, ConnectError> {
         let client = match &self.place {
-            Place::Node(access) => connect_node(access).await?,
-            Place::Server(server) => server.connect(within).await?,
+            Place::Node(access) => connect_node(access, self.notices.clone()).await?,
+            Place::Server(server) => server.connect(within, self.notices.as_ref()).await?,
         };
         if let SessionRules::ReadOnly { statement_timeout } = self.session {
             let sql = format!(
@@ -117,7 +134,10 @@ impl Endpoint {
     }
 }
 
-async fn connect_node(access: &Access) -> Result<Client, ConnectError> {
+async fn connect_node(
+    access: &Access,
+    notices: Option<UnboundedSender<DbError>>,
+) -> Result<Client, ConnectError> {
     let port = access.port();
     let connected = Config::new()
         .host("127.0.0.1")
@@ -131,7 +151,7 @@ async fn connect_node(access: &Access) -> Result<Client, ConnectError> {
         .await;
     match connected {
         Ok((client, connection)) => {
-            drive(access.node(), connection);
+            drive(access.node(), connection, notices);
             Ok(client)
         }
         Err(error) => Err(ConnectError(vec![(format!("127.0.0.1:{port}"), in_full(&error))])),

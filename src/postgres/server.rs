@@ -1,23 +1,22 @@
 //! A server that the lab did not build.
 
 use std::fmt;
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 use tokio_postgres::config::{ChannelBinding, SslMode, SslNegotiation};
+use tokio_postgres::error::DbError;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connection::drive;
 use super::conninfo::passfile::{self, Account};
 use super::conninfo::{ConninfoError, Environment, Parameters};
+use super::host::{Address, Host, hosts};
 use super::tls::{self, Mode};
 use crate::human::in_full;
-
-/// Where a distribution's libpq looks for the server's socket: Debian and Red Hat, and PostgreSQL itself.
-const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// How long one host may take to let in, unless `connect_timeout` says otherwise.
 const ATTEMPT: Duration = Duration::from_secs(10);
@@ -36,22 +35,6 @@ pub(super) struct Server {
     warnings: Vec<String>,
 }
 
-/// One of its hosts.
-#[derive(Clone)]
-struct Host {
-    at: Address,
-    port: u16,
-    password: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Address {
-    /// Directory of the socket.
-    Socket(PathBuf),
-    /// Name, for the certificate and the resolver, and what it is not resolved for.
-    Network(String, Option<IpAddr>),
-}
-
 /// libpq's `target_session_attrs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Session {
@@ -67,16 +50,6 @@ enum Session {
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.iter().map(|(place, why)| format!("{place}: {why}")).collect::<Vec<_>>().join("; "))]
 pub struct ConnectError(pub(super) Vec<(String, String)>);
-
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.at {
-            Address::Socket(directory) => write!(f, "{}/.s.PGSQL.{}", directory.display(), self.port),
-            Address::Network(name, _) if name.contains(':') => write!(f, "[{name}]:{}", self.port),
-            Address::Network(name, _) => write!(f, "{name}:{}", self.port),
-        }
-    }
-}
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,6 +90,11 @@ impl Server {
         self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
+    /// How it encrypts.
+    pub(super) fn tls(&self) -> MakeRustlsConnect {
+        self.tls.clone()
+    }
+
     /// What libpq would have warned of: a password file that others may read.
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
@@ -140,20 +118,18 @@ impl Server {
         let (user, dbname) =
             (self.config.get_user().unwrap_or_default(), self.config.get_dbname().unwrap_or_default());
         for host in &mut self.hosts {
-            let name = match &host.at {
-                Address::Socket(at) if SOCKET_DIRECTORIES.iter().any(|default| at == Path::new(default)) => {
-                    "localhost"
-                }
-                Address::Socket(directory) => directory.to_str().unwrap_or_default(),
-                Address::Network(name, _) => name,
-            };
-            host.password = passfile::password(&text, Account { host: name, port: host.port, dbname, user });
+            let account = Account { host: host.name_for_password(), port: host.port, dbname, user };
+            host.password = passfile::password(&text, account);
         }
     }
 
     /// Connects to the first host that lets in and is such as is asked for. `within` bounds the time for all hosts
     /// together.
-    pub(super) async fn connect(&self, within: Option<Duration>) -> Result<Client, ConnectError> {
+    pub(super) async fn connect(
+        &self,
+        within: Option<Duration>,
+        notices: Option<&UnboundedSender<DbError>>,
+    ) -> Result<Client, ConnectError> {
         let passes: &[Session] = match self.session {
             Session::PreferStandby => &[Session::Standby, Session::Any],
             ref other => std::slice::from_ref(other),
@@ -165,7 +141,7 @@ impl Server {
         for session in passes {
             for host in &self.hosts {
                 let limit = limit.unwrap_or(ATTEMPT);
-                let why = match timeout(limit, self.connect_host(host, *session)).await {
+                let why = match timeout(limit, self.connect_host(host, *session, notices)).await {
                     Ok(Ok(client)) => return Ok(client),
                     Ok(Err(why)) => why,
                     Err(_) => format!("no answer within {limit:?}"),
@@ -176,7 +152,12 @@ impl Server {
         Err(ConnectError(refusals))
     }
 
-    async fn connect_host(&self, host: &Host, session: Session) -> Result<Client, String> {
+    async fn connect_host(
+        &self,
+        host: &Host,
+        session: Session,
+        notices: Option<&UnboundedSender<DbError>>,
+    ) -> Result<Client, String> {
         let mut config = self.config.clone();
         config.port(host.port);
         match &host.at {
@@ -189,23 +170,24 @@ impl Server {
         }
         // Over a socket nothing is encrypted, whatever the mode: as libpq has it.
         let ways = if matches!(host.at, Address::Socket(_)) { &[SslMode::Disable] } else { self.ways };
-        let mut refused = String::new();
+        let mut refusals: Vec<String> = Vec::new();
         for way in ways {
             match config.ssl_mode(*way).connect(self.tls.clone()).await {
                 Ok((client, connection)) => {
-                    drive(&self.name, connection);
+                    drive(&self.name, connection, notices.cloned());
                     return session.check(&client).await.map(|()| client);
                 }
                 Err(error) => {
                     let done = !may_be_otherwise(&error);
-                    refused = in_full(&error);
+                    refusals.push(in_full(&error));
                     if done {
                         break;
                     }
                 }
             }
         }
-        Err(refused)
+        // The last way alone would hide why the first was refused: a wrong password, say.
+        Err(refusals.join("; and the other way: "))
     }
 }
 
@@ -260,56 +242,6 @@ fn session(parameters: &Parameters) -> Result<Session, ConninfoError> {
 fn limit(parameters: &Parameters) -> Result<Option<Duration>, ConninfoError> {
     let seconds = parameters.number("connect_timeout")?.and_then(|seconds| u64::try_from(seconds).ok());
     Ok(seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs))
-}
-
-fn hosts(parameters: &Parameters) -> Result<Vec<Host>, ConninfoError> {
-    let list = |name| parameters.get(name).map(|list| list.split(',').map(str::trim).collect::<Vec<_>>());
-    let (names, addresses) = (list("host"), list("hostaddr"));
-    let ports = list("port").unwrap_or_default();
-    let count = names.as_ref().or(addresses.as_ref()).map_or(1, Vec::len);
-    let wrong = |parameter, what: &str| ConninfoError::Value { parameter, what: what.to_owned() };
-    if addresses.as_ref().is_some_and(|addresses| addresses.len() != count) {
-        return Err(wrong("hostaddr", "there are as many as there are hosts"));
-    }
-    if ports.len() > 1 && ports.len() != count {
-        return Err(wrong("port", "there is one for all hosts, or one for each"));
-    }
-    let of = |list: &Option<Vec<&str>>, at: usize| -> Option<String> {
-        let entry = list.as_ref()?.get(at)?;
-        (!entry.is_empty()).then(|| (*entry).to_owned())
-    };
-    (0..count)
-        .map(|at| {
-            let port = match ports.get(at).or(ports.first()).copied().unwrap_or_default() {
-                "" => 5432,
-                port => port
-                    .parse()
-                    .ok()
-                    .filter(|port| *port > 0)
-                    .ok_or_else(|| wrong("port", "it is a number from 1 to 65535"))?,
-            };
-            let address = of(&addresses, at)
-                .map(|address| address.parse::<IpAddr>())
-                .transpose()
-                .map_err(|_| wrong("hostaddr", "it is an IP address"))?;
-            let at = match (of(&names, at), address) {
-                (Some(name), _) if name.starts_with('@') => {
-                    return Err(wrong("host", "abstract sockets are not supported here"));
-                }
-                (Some(name), _) if name.starts_with('/') => Address::Socket(name.into()),
-                (Some(name), address) => Address::Network(name, address),
-                (None, Some(address)) => Address::Network(address.to_string(), None),
-                (None, None) => Address::Socket(default_socket_directory(port)),
-            };
-            Ok(Host { at, port, password: None })
-        })
-        .collect()
-}
-
-fn default_socket_directory(port: u16) -> PathBuf {
-    let mut directories = SOCKET_DIRECTORIES.iter().map(PathBuf::from);
-    let has_socket = |directory: &PathBuf| directory.join(format!(".s.PGSQL.{port}")).exists();
-    directories.find(has_socket).unwrap_or_else(|| PathBuf::from(SOCKET_DIRECTORIES[0]))
 }
 
 fn config(parameters: &Parameters, environment: &Environment) -> Result<Config, ConninfoError> {

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use tokio::net::TcpListener;
 
@@ -124,7 +125,7 @@ async fn a_host_that_says_nothing_costs_its_share_of_the_time_and_the_next_is_tr
     let port = silent.local_addr().unwrap().port();
     let server = server(&format!("host=127.0.0.1,127.0.0.1 port={port},{closed} password=hunter2")).unwrap();
     let started = std::time::Instant::now();
-    let message = server.connect(Some(Duration::from_millis(600))).await.unwrap_err().to_string();
+    let message = server.connect(Some(Duration::from_millis(600)), None).await.unwrap_err().to_string();
     assert!(started.elapsed() < Duration::from_secs(5));
     assert!(
         message.contains(&format!("127.0.0.1:{port}: no answer within 300ms; 127.0.0.1:{closed}: ")),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use tokio::time::timeout;
 use tokio_postgres::Client;
 
 use super::{Connection, Endpoint};
@@ -41,6 +42,7 @@ pub struct SqlSource<I: Inquiry> {
     inquiry: I,
     columns: Vec<Column>,
     open: Option<Open<I>>,
+    patience: Option<Duration>,
 }
 
 struct Open<I: Inquiry> {
@@ -70,7 +72,25 @@ impl<I: Inquiry> SqlSource<I> {
         let open = Open::new(&endpoint, &inquiry, within).await?;
         let first = open.ask(&inquiry).await.context("the first question")?;
         let columns = inquiry.columns(&first);
-        Ok(Self { endpoint, inquiry, columns, open: Some(open) })
+        Ok(Self { endpoint, inquiry, columns, open: Some(open), patience: None })
+    }
+
+    /// The same, where a question that is not answered by then is given up and its connection with it. A server that is
+    /// busy answers in the end; one whose machine is gone never does, and its successor has to be looked for.
+    #[must_use]
+    pub fn giving_up_after(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    async fn answer(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
+        let open = match self.open.take().filter(|open| !open.connection.is_lost()) {
+            Some(open) => open,
+            // One attempt a tick: the next tick makes the next.
+            None => Open::new(&self.endpoint, &self.inquiry, Duration::ZERO).await?,
+        };
+        let answer = open.ask(&self.inquiry).await;
+        self.open = Some(open);
+        answer
     }
 }
 
@@ -85,14 +105,12 @@ impl<I: Inquiry> Source for SqlSource<I> {
     }
 
     async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
-        let open = match self.open.take().filter(|open| !open.connection.is_lost()) {
-            Some(open) => open,
-            // One attempt a tick: the next tick makes the next.
-            None => Open::new(&self.endpoint, &self.inquiry, Duration::ZERO).await?,
-        };
-        let answer = open.ask(&self.inquiry).await;
-        self.open = Some(open);
-        answer
+        match self.patience {
+            Some(patience) => timeout(patience, self.answer())
+                .await
+                .unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within {patience:?}"))),
+            None => self.answer().await,
+        }
     }
 }
 
@@ -130,8 +148,13 @@ mod tests {
         let down = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let rude = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let access = Access::new("standby", down, "");
-        let mut source =
-            SqlSource { endpoint: (&access).into(), inquiry: Nothing, columns: vec![], open: None };
+        let mut source = SqlSource {
+            endpoint: (&access).into(),
+            inquiry: Nothing,
+            columns: vec![],
+            open: None,
+            patience: None,
+        };
         let refused = source.read().await.unwrap_err();
         assert!(refused.to_string().contains(&format!("127.0.0.1:{down}")), "{refused}");
 
@@ -141,5 +164,24 @@ mod tests {
         });
         assert!(answer.is_err());
         assert_eq!(called, ());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_accepts_and_never_answers_is_given_up_and_looked_for_again() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let access = Access::new("standby", silent.local_addr().unwrap().port(), "");
+        let source = SqlSource {
+            endpoint: (&access).into(),
+            inquiry: Nothing,
+            columns: vec![],
+            open: None,
+            patience: None,
+        };
+        let mut source = source.giving_up_after(Duration::from_millis(50));
+        for _ in 0..2 {
+            let (answer, called) = tokio::join!(source.read(), silent.accept());
+            assert_eq!(answer.unwrap_err().to_string(), "no answer within 50ms");
+            drop(called);
+        }
     }
 }

@@ -5,16 +5,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
-use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::SslMode;
 
 use super::conninfo::{ConninfoError, Environment, Parameters};
+use super::verifier::{Check, Roots, Verifier};
 
 /// libpq's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,13 +129,6 @@ fn verifier(
     Ok(Verifier { check, roots, algorithms })
 }
 
-/// Certificates that a server's has to go back to.
-#[derive(Debug)]
-struct Roots {
-    store: RootCertStore,
-    certificates: Vec<CertificateDer<'static>>,
-}
-
 impl Roots {
     fn none() -> Self {
         Self { store: RootCertStore::empty(), certificates: vec![] }
@@ -214,95 +205,4 @@ fn unreadable(parameter: &'static str, path: &Path, source: io::Error) -> Connin
 
 fn unusable(parameter: &'static str, path: &Path, what: String) -> ConninfoError {
     ConninfoError::Certificate { parameter, path: path.to_owned(), what }
-}
-
-/// What is checked of a server's certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Check {
-    /// Nothing: `require` only encrypts.
-    Nothing,
-    /// That it goes back to a root: `verify-ca`.
-    Chain,
-    /// That, and that it is of the host that was asked for: `verify-full`.
-    ChainAndName,
-}
-
-#[derive(Debug)]
-struct Verifier {
-    check: Check,
-    roots: Roots,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl Verifier {
-    fn verify_chain(
-        &self,
-        certificate: &ParsedCertificate<'_>,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<(), rustls::Error> {
-        let roots = &self.roots;
-        let algorithms = self.algorithms.all;
-        match verify_server_cert_signed_by_trust_anchor(
-            certificate,
-            &roots.store,
-            intermediates,
-            now,
-            algorithms,
-        ) {
-            // The documentation's own way to a certificate, `openssl req -x509`, makes one that is its own authority.
-            // OpenSSL takes it from a server when it is a root; here it is checked for its dates and then found to
-            // be an authority's.
-            Err(rustls::Error::InvalidCertificate(CertificateError::Other(error)))
-                if error.0.to_string() == "CaUsedAsEndEntity"
-                    && roots.certificates.iter().any(|root| root == end_entity) =>
-            {
-                Ok(())
-            }
-            verified => verified,
-        }
-    }
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        if self.check != Check::Nothing {
-            let certificate = ParsedCertificate::try_from(end_entity)?;
-            self.verify_chain(&certificate, end_entity, intermediates, now)?;
-            if self.check == Check::ChainAndName {
-                verify_server_name(&certificate, server_name)?;
-            }
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signed, &self.algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
 }

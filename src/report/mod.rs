@@ -12,6 +12,7 @@ pub(crate) mod observed;
 mod page;
 mod reading;
 mod setup;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ pub use headline::headline;
 pub(crate) use markdown::Table;
 pub use page::page;
 pub(crate) use reading::{READING, limitations};
+pub use sweep::sweep;
 
 use crate::profile::FaultKind;
 use crate::store::{RunInfo, Summary};

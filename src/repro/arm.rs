@@ -58,7 +58,10 @@ pub enum ArmError {
 }
 
 /// Runs an arm. None when the user stopped it before there was anything to judge.
-pub(super) async fn run(
+///
+/// # Errors
+/// When it cannot be set up, or its experiment or its result fails; what was recorded stays in its folder.
+pub async fn run_arm(
     site: &dyn Site,
     request: &Request,
     arm: &Arm,
@@ -204,6 +207,6 @@ fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -
 }
 
 /// Unique on an engine, short enough to be part of every name.
-fn fresh_run_id(started: Timestamp) -> String {
+pub(crate) fn fresh_run_id(started: Timestamp) -> String {
     format!("{}-{:06x}", started.strftime("%H%M%S"), rand::random::<u32>() & 0xff_ffff)
 }

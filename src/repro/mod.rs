@@ -7,7 +7,8 @@ mod site;
 #[cfg(test)]
 mod tests;
 
-pub use arm::{ArmError, ArmOutcome};
+pub(crate) use arm::fresh_run_id;
+pub use arm::{ArmError, ArmOutcome, run_arm};
 pub use request::{Arm, ArmsError, Expectation, Request, Teardown};
 pub use servers::server_names;
 pub use site::{ArmOrder, Ground, Raised, Site};
@@ -95,7 +96,7 @@ pub async fn repro(
         if stop.is_cancelled() {
             return Ok(outcome);
         }
-        let Some(ran) = arm::run(site, request, arm, ground, progress, stop).await? else {
+        let Some(ran) = run_arm(site, request, arm, ground, progress, stop).await? else {
             return Ok(outcome);
         };
         let interrupted = ran.ending == Ending::Interrupted;
@@ -138,6 +139,6 @@ pub fn comparison_name(time: Timestamp) -> String {
 }
 
 /// A time as the name of a folder: `20261130T191500Z`.
-fn utc_name(time: Timestamp) -> String {
+pub(crate) fn utc_name(time: Timestamp) -> String {
     time.strftime("%Y%m%dT%H%M%SZ").to_string()
 }

@@ -10,9 +10,10 @@ use crate::disk::Caps;
 use crate::experiment::Lab;
 use crate::image::ImageRequest;
 use crate::measure::Clock;
+use crate::postgres::Endpoint;
 use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::store::{NodeInfo, Platform, Server, WalAccount, WalModel};
+use crate::store::{NodeInfo, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
 /// What an arm stands on.
@@ -67,6 +68,9 @@ pub trait Site: Send + Sync {
 pub trait Raised: Lab {
     /// The nodes as they are, for `run.json`.
     async fn describe(&self) -> anyhow::Result<Vec<NodeInfo>>;
+
+    /// The servers of its nodes, the primary first, for whoever looks at them from outside.
+    fn endpoints(&self) -> Vec<(Role, Endpoint)>;
 
     /// Saves each server's log in the folder for logs.
     async fn save_logs(&self) -> anyhow::Result<()>;

@@ -23,7 +23,8 @@ pub enum EventKind {
     Fault,
     /// The server's log or state confirms that the fault did what it should.
     FaultVerified,
-    /// What a fault that lasts had broken was put right: the server was started, the network restored.
+    /// What a fault that lasts had broken was put right: the server was started, the network restored; of a
+    /// server, `lsn` is where its replay begins anew.
     FaultEnded,
     /// The standby streams again.
     StreamingAgain,

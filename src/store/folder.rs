@@ -56,7 +56,7 @@ pub enum StoreError {
         known: u32,
     },
     /// The run's folder exists already.
-    #[error("{path} exists already: another run has this name; start again in a second", path = path.display())]
+    #[error("{path} holds a run already: start again in a second, or name another folder", path = path.display())]
     Taken {
         /// The folder.
         path: PathBuf,
@@ -110,6 +110,18 @@ impl RunFolder {
         }
         point_latest_at(&parent, name)?;
         Ok(Self { path })
+    }
+
+    /// Makes the folder at this path, or takes it where it is there and holds no run.
+    ///
+    /// # Errors
+    /// When it holds a run, or cannot be made.
+    pub fn create_at(path: &Path) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(path).map_err(StoreError::io(path))?;
+        if path.join("run.json").exists() {
+            return Err(StoreError::Taken { path: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned() })
     }
 
     /// The folder at this path; nothing is read yet.

@@ -37,6 +37,8 @@ pub enum Metric {
     SyncRepWaiters,
     /// How long one of them has been seen to wait, that which has waited longest.
     SyncRepWaitS,
+    /// Standbys that are connected and that a commit may wait for; empty where the rule asks for none.
+    SyncStandbys,
     /// Transactions that the primary has committed, those that only read included, the lab's own left out.
     CommitsTotal,
     /// Commits a second since the row before.
@@ -83,7 +85,7 @@ const RECOVERY_PREFETCH: &str = "recovery_prefetch_";
 
 impl Metric {
     /// Every metric with a fixed name, in the order of the file.
-    pub const FIXED: [Self; 33] = [
+    pub const FIXED: [Self; 34] = [
         Self::Tps,
         Self::LatencyMs,
         Self::FailedTransactions,
@@ -105,6 +107,7 @@ impl Metric {
         Self::WalLsn,
         Self::SyncRepWaiters,
         Self::SyncRepWaitS,
+        Self::SyncStandbys,
         Self::SentLsn,
         Self::WriteLsn,
         Self::FlushLsn,
@@ -174,6 +177,10 @@ impl Metric {
             Self::SyncRepWaitS => (
                 "sync_rep_wait_s",
                 "seconds for which the same transaction has been seen to wait for a synchronous standby, of the one seen longest; commits are released in the order of their WAL, so none that came after it was (pg_stat_activity, by backend_xid)",
+            ),
+            Self::SyncStandbys => (
+                "sync_standbys",
+                "standbys that are connected and that a commit may wait for (pg_stat_replication, sync_state sync or quorum); empty where synchronous_standby_names is",
             ),
             Self::CommitsTotal => (
                 "commits_total",

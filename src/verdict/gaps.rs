@@ -15,7 +15,7 @@ pub(super) enum Ending {
 
 /// What tells whether there were commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Witness {
+pub(crate) enum Witness {
     /// The load's own reports: it offers transactions all the time.
     Load,
     /// The lab's own writes on servers that it watches: some are due every second.
@@ -25,7 +25,7 @@ pub(super) enum Witness {
 }
 
 impl Witness {
-    pub fn of(run: &RunInfo) -> Self {
+    pub(super) fn of(run: &RunInfo) -> Self {
         match run.observed() {
             None => Self::Load,
             Some(observed) if observed.probe_per_s.is_some() => Self::Probe,
@@ -35,19 +35,30 @@ impl Witness {
 
     /// Did commits stand still in the time of this row. None where that is not known: the source did not answer, or
     /// nobody wrote and nobody waited.
-    pub fn stood_still(self, row: &Row, primary: &str) -> Option<bool> {
+    pub(crate) fn stood_still(self, row: &Row, primary: &str) -> Option<bool> {
         let none_of = |metric| row.number(primary, metric).map(|rate| rate == 0.0);
         match self {
             Self::Load => none_of(&Metric::Tps),
             Self::Probe => none_of(&Metric::ProbeAcknowledged),
-            Self::Server => match row.number(primary, &Metric::SyncRepWaitS) {
-                // What ended meanwhile did not wait for a standby, or was older.
-                Some(waited_s) if waited_s > 0.0 => Some(true),
-                Some(_) => none_of(&Metric::Tps).filter(|is_still| !is_still),
-                None => none_of(&Metric::Tps),
-            },
+            Self::Server => told_by_server(row, primary),
         }
     }
+}
+
+fn told_by_server(row: &Row, primary: &str) -> Option<bool> {
+    let number = |metric| row.number(primary, metric);
+    let nothing_ended = number(&Metric::Tps).map(|tps| tps == 0.0);
+    // A role that may not see who waits.
+    let Some(waited_s) = number(&Metric::SyncRepWaitS) else { return nothing_ended };
+    if waited_s > 0.0 {
+        // What ended meanwhile was older, or did not wait for a standby.
+        return Some(true);
+    }
+    if number(&Metric::SyncStandbys) == Some(0.0) {
+        // What ended was cancelled, rolled back or did not wait for a standby.
+        return (number(&Metric::SyncRepWaiters)? > 0.0).then_some(true);
+    }
+    nothing_ended.filter(|is_still| !is_still)
 }
 
 /// A stretch in which there was no commit.

@@ -20,6 +20,8 @@ mod window;
 
 use crate::store::{Event, HangWait, RunInfo, Summary, Timeline, Verdict};
 
+pub(crate) use gaps::Witness;
+
 use case::Case;
 use cost::{Cost, Prefetching, UpdateFigures};
 use hang::HangReads;

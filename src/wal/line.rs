@@ -92,8 +92,8 @@ impl LineParser {
     }
 }
 
-/// An LSN as `pg_waldump` writes it: `0/0178C7C0`.
-fn parse_lsn(text: &str) -> Option<u64> {
+/// An LSN as PostgreSQL writes it, in bytes from 0/0: `0/0178C7C0`.
+pub(crate) fn parse_lsn(text: &str) -> Option<u64> {
     let (high, low) = text.split_once('/')?;
     let (high, low) = (u32::from_str_radix(high, 16).ok()?, u32::from_str_radix(low, 16).ok()?);
     Some(u64::from(high) << 32 | u64::from(low))

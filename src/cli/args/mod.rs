@@ -1,16 +1,22 @@
 //! Every command and flag.
 
 mod bundle;
+mod check;
+mod observe;
+mod sweep;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(super) use bundle::BundleArgs;
+pub(super) use check::CheckArgs;
+pub(super) use observe::ObserveArgs;
+pub(super) use sweep::SweepArgs;
+
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
-
-pub(super) use bundle::BundleArgs;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
 ///
@@ -31,20 +37,27 @@ Exit codes:
   1    failed; the message says in which phase, and what to do
   2    a flag, a profile or a path is wrong; nothing was done
   3    done, but not as --expect says
-  130  stopped by the user; what was recorded is kept";
+  130  stopped by the user; what was recorded is kept
+check has codes of its own: check --help";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Reproduce the stall: primary, IOPS-capped standby, update, fault, verdict and plot
     Repro(ReproArgs),
+    /// Measure the hang at many points, each several times: median, confidence interval, prediction
+    Sweep(SweepArgs),
     /// Say why replay took as long as it did, from a run's WAL or your own
     Explain(ExplainArgs),
-    /// Judge and draw again from the files of a run or a comparison; needs no Docker
+    /// Judge and draw again from the files of a run, a comparison or a sweep; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
     // Its own words: those given here would stand in place of the longer ones.
     Bundle(BundleArgs),
+    /// Say whether a cluster of your own would stall, for how long, and what would help
+    Check(CheckArgs),
+    /// Record servers of your own as a run of the lab is recorded, over SQL alone
+    Observe(ObserveArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows
@@ -194,7 +207,7 @@ pub(super) struct ExplainWalArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
-    /// Folders of runs or comparisons
+    /// Folders of runs, comparisons or sweeps
     #[arg(required = true, value_name = "RESULTS_DIR")]
     pub folders: Vec<PathBuf>,
 }

@@ -14,5 +14,11 @@ pub use environment::Environment;
 pub use error::{ConninfoError, Origin};
 pub(super) use parameters::Parameters;
 
+/// A parameter of a connection string, by itself; none where it is not in it, or where it is no connection string.
+#[must_use]
+pub fn parameter(conninfo: &str, name: &str) -> Option<String> {
+    text::parse(conninfo).ok()?.get(name).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests;
