@@ -41,6 +41,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "plot",
         "compare",
         "bundle",
+        "check",
         "profiles",
         "image",
         "cache",

@@ -164,6 +164,18 @@ async fn prefetching_hangs_at_the_cap_and_its_absence_does_not_and_nothing_is_le
 }
 
 #[tokio::test]
+async fn a_setting_that_no_server_has_ends_the_command_before_anything_is_set_up() {
+    let Some(_docker) = Docker::new().await else { return };
+    let results = tempfile::tempdir().unwrap();
+    let set = ["--set", "postgres.common.shared_bufers=1GB", "--set", "postgres.common.summarize_wal=off"];
+    let output = lab(results.path()).args(set).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("no PostgreSQL has a setting shared_bufers: "), "{said}");
+    assert_eq!(runs(results.path()), [""; 0].map(PathBuf::from));
+}
+
+#[tokio::test]
 async fn a_restarted_standby_is_found_again_and_replays_before_it_streams() {
     let Some(docker) = Docker::new().await else { return };
     let results = tempfile::tempdir().unwrap();
