@@ -189,7 +189,7 @@ fn figures(run: &RunInfo, profile: &Profile, standby: &Standby, fault: &str) -> 
     line(format!("standby={}", standby.name));
     line(format!("synchronous_standby_names={}", shell_word(&profile.synchronous_standby_names())));
     line("# Sparse files, with room enough that a full disk never ends the experiment.".to_owned());
-    line(format!("image_bytes={} need_mb={}", mebibytes(room.image_bytes()) << 20, mebibytes(2 * room.node)));
+    line(format!("image_bytes={} need_mb={}", mebibytes(room.image) << 20, mebibytes(2 * room.node)));
     text
 }
 
