@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(super) use bundle::BundleArgs;
 pub(super) use check::CheckArgs;
 pub(super) use observe::ObserveArgs;
 pub(super) use sweep::SweepArgs;
@@ -17,6 +16,8 @@ pub(super) use sweep::SweepArgs;
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
+
+pub(super) use bundle::BundleArgs;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
 ///
@@ -52,12 +53,12 @@ pub(super) enum Command {
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
-    // Its own words: those given here would stand in place of the longer ones.
-    Bundle(BundleArgs),
     /// Say whether a cluster of your own would stall, for how long, and what would help
     Check(CheckArgs),
     /// Record servers of your own as a run of the lab is recorded, over SQL alone
     Observe(ObserveArgs),
+    // Its own words: those given here would stand in place of the longer ones.
+    Bundle(BundleArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows
