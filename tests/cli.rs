@@ -40,6 +40,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "explain",
         "plot",
         "compare",
+        "check",
         "profiles",
         "image",
         "cache",

@@ -80,6 +80,18 @@ impl Part {
         })
     }
 
+    /// The same, of WAL that took so many seconds to arrive: whoever reads its pages in that time replays it while it is
+    /// still in memory.
+    fn arriving_in(mut self, seconds: f64, machine: &Machine) -> Self {
+        for cost in [&mut self.with_prefetch, &mut self.without_prefetch] {
+            let keeps_up = machine.read_iops.is_none_or(|cap| cost.page_reads as f64 <= cap as f64 * seconds);
+            if keeps_up {
+                *cost = Cost::new(cost.page_reads, 0, machine);
+            }
+        }
+        self
+    }
+
     /// What it costs a standby with this setting.
     #[must_use]
     pub fn cost(&self, prefetch: Prefetch) -> Cost {
@@ -133,7 +145,11 @@ impl Explanation {
                 .map(|reads| reads.round() as u64);
             let of_backlog = if restarted { machine.cold() } else { machine };
             explanation.backlog = Part::of(account, Stretch::Backlog, &of_backlog, measured.reads);
-            explanation.update = Part::of(account, Stretch::Update, &machine, update);
+            explanation.update =
+                Part::of(account, Stretch::Update, &machine, update).map(|part| match summary.update_s {
+                    Some(seconds) => part.arriving_in(seconds, &machine),
+                    None => part,
+                });
         }
         explanation.measured = measured;
         explanation.fill(account);

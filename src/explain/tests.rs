@@ -65,6 +65,17 @@ fn a_standby_that_was_started_again_reads_its_wal_too() {
 }
 
 #[test]
+fn wal_that_is_replayed_as_it_arrives_is_not_read_again_however_little_memory_there_is() {
+    let mut story = no_stall();
+    for standby in &mut story.run.profile_mut().standby {
+        standby.machine.memory.0 = 200 << 20;
+    }
+    let update = explained(&story, Some(&account())).update.unwrap();
+    assert_eq!(update.without_prefetch.wal_reads, 0);
+    assert_eq!(update.with_prefetch.wal_reads, (300_u64 << 20).div_ceil(128 << 10));
+}
+
+#[test]
 fn an_arm_that_does_not_prefetch_made_no_prefetch() {
     let mut level = account();
     level.ranges.retain(|range| range.stretch == Stretch::Update);

@@ -57,7 +57,7 @@ impl Databases {
         let key = |arm: &Arm| {
             let room = Room::of(&arm.profile);
             let checksums = arm.profile.postgres.data_checksums.to_string();
-            ((arm.server.clone(), arm.profile.workload.scale, room.image_bytes(), checksums), room.golden)
+            ((arm.server.clone(), arm.profile.workload.scale, room.image, checksums), room.golden)
         };
         let databases: BTreeMap<_, u64> = arms.iter().map(key).collect();
         Self { count: databases.len(), bytes: databases.values().sum() }
