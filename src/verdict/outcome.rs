@@ -72,6 +72,13 @@ fn held_by_something_else(case: &Case, hang: Hang) -> Option<Finding> {
             streaming_s += inside;
         }
     }
+    if !known && case.run.observed().is_some() {
+        return Some(Disqualifies(format!(
+            "whether {} streamed in the hang is not known, so neither is what held commits back for {}",
+            case.faulted(),
+            hang::in_words(hang)
+        )));
+    }
     if !known {
         return Some(Limits(format!(
             "whether {} streamed in the hang is not known: the hang is taken for a stall by its length alone",
