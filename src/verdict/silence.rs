@@ -59,13 +59,13 @@ pub(super) fn nobody_wrote(case: &Case) -> Option<Finding> {
 pub(super) fn waiters_hidden(case: &Case) -> Option<Finding> {
     let primary = case.run.primary();
     let known = |metric: &Metric| case.timeline.series(primary, metric).next().is_some();
-    (case.witness == Witness::Server && known(&Metric::Tps) && !known(&Metric::SyncRepWaitS)).then(|| {
-        Limits(
-            "who waits for a standby was not to be seen (`pg_monitor` would show it): a primary to which nobody \
-             writes looks the same as one that hangs"
-                .to_owned(),
-        )
-    })
+    if case.witness != Witness::Server || !known(&Metric::Tps) || known(&Metric::SyncRepWaitS) {
+        return None;
+    }
+    let what = "who waits for a standby was not to be seen (`pg_monitor` would show it): a primary to which nobody writes \
+                looks the same as one that hangs"
+        .to_owned();
+    Some(if case.long_hang().is_some() { Disqualifies(what) } else { Limits(what) })
 }
 
 fn answers(case: &Case, row: &Row) -> bool {
