@@ -7,10 +7,14 @@ pub mod cli;
 pub mod cluster;
 pub mod disk;
 pub mod docker;
+#[cfg(test)]
+mod endurance;
 pub mod experiment;
 pub mod explain;
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+mod fuzz;
 pub(crate) mod human;
 pub mod image;
 pub mod measure;

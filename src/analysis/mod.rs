@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::explain::Explanation;
 use crate::plot::{self, PlotError, Recorded};
 use crate::report::{self, Arm};
-use crate::store::{Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
+use crate::store::{self, Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
 use crate::sweep::{SweepFolder, SweepFolderError};
 use crate::verdict;
 
@@ -35,6 +35,14 @@ pub enum AnalysisError {
     /// A table cannot be made.
     #[error("comparison.csv: {0}")]
     Table(#[from] csv::Error),
+    /// The list of a comparison's runs is none.
+    #[error("{path}: a comparison is of two runs or more, this lists {listed}", path = path.display())]
+    TooFew {
+        /// The list.
+        path: PathBuf,
+        /// How many it lists.
+        listed: usize,
+    },
     /// The folder of a sweep cannot be read or written.
     #[error(transparent)]
     Sweep(#[from] SweepFolderError),
@@ -78,6 +86,19 @@ impl Analysed {
 
     fn recorded(&self) -> Recorded<'_> {
         Recorded { run: &self.run, timeline: &self.timeline, events: &self.events, summary: &self.summary }
+    }
+}
+
+/// The folder of a run at this path.
+///
+/// # Errors
+/// [`AnalysisError::NoResults`] when there is none.
+pub fn run_folder(path: impl Into<PathBuf>) -> Result<RunFolder, AnalysisError> {
+    let path = path.into();
+    if path.join("run.json").exists() {
+        Ok(RunFolder::at(path))
+    } else {
+        Err(AnalysisError::NoResults { path })
     }
 }
 
@@ -212,14 +233,14 @@ pub enum Results {
 pub fn results_in(path: &Path) -> Result<Results, AnalysisError> {
     let members = path.join(MEMBERS);
     if !members.exists() {
-        if !path.join("run.json").exists() {
-            return Err(AnalysisError::NoResults { path: path.to_owned() });
-        }
-        return Ok(Results::Run(RunFolder::at(path)));
+        return Ok(Results::Run(run_folder(path)?));
     }
     let text = std::fs::read_to_string(&members).map_err(|source| unwritten(&members, source))?;
     let listed: Members = serde_json::from_str(&text).map_err(|error| unwritten(&members, error.into()))?;
-    let runs = listed.runs.iter().map(|run| RunFolder::at(path.join(run))).collect();
+    if listed.runs.len() < 2 {
+        return Err(AnalysisError::TooFew { path: members, listed: listed.runs.len() });
+    }
+    let runs = listed.runs.iter().map(|run| run_folder(path.join(run))).collect::<Result<_, _>>()?;
     Ok(Results::Comparison { runs, on_purpose: listed.on_purpose })
 }
 
@@ -235,7 +256,7 @@ fn relative(to: &Path, from: &Path) -> PathBuf {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), AnalysisError> {
-    std::fs::write(path, text).map_err(|source| unwritten(path, source))
+    store::replace(path, text).map_err(|source| unwritten(path, source))
 }
 
 fn unwritten(path: &Path, source: std::io::Error) -> AnalysisError {

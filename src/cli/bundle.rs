@@ -26,9 +26,9 @@ pub(super) fn run(args: &BundleArgs) -> anyhow::Result<Exit> {
     for lack in &made.lacks {
         eprintln!("{lack}");
     }
-    println!("{}/  {} files", made.folder.display(), made.files.len());
-    println!("{}  {}", made.archive.display(), human::bytes(made.archive_bytes as f64));
-    println!("{}", taken_out(&made));
+    say!("{}/  {} files", made.folder.display(), made.files.len())?;
+    say!("{}  {}", made.archive.display(), human::bytes(made.archive_bytes as f64))?;
+    say!("{}", taken_out(&made))?;
     if !made.is_attachable() {
         print!("{}", too_large(&made));
     }

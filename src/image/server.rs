@@ -214,7 +214,7 @@ pub(super) async fn built_from(engine: &Engine, origin: &str) -> Result<Option<S
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;

@@ -192,6 +192,7 @@ fn told(event: &Event) -> String {
         EventKind::Interrupted => "interrupted",
         EventKind::Note => "note",
         EventKind::Disqualified => "disqualified",
+        EventKind::Concluded => "concluded",
     };
     let node = event.node.as_deref().map(|node| format!(" ({node})")).unwrap_or_default();
     let detail = if event.detail.is_empty() { String::new() } else { format!(": {}", event.detail) };
