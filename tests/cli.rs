@@ -41,6 +41,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "plot",
         "compare",
         "check",
+        "bundle",
         "profiles",
         "image",
         "cache",

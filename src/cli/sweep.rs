@@ -20,7 +20,7 @@ pub(super) async fn run(args: SweepArgs, command_line: Vec<String>) -> anyhow::R
             true => SweepFolder::read(&request.folder)?.pending(),
             false => request.design.runs().collect(),
         };
-        println!("{}", SweepPlan::of(&request, &pending));
+        say!("{}", SweepPlan::of(&request, &pending))?;
         return Ok(Exit::Success);
     }
     let progress = Progress::for_terminal();
@@ -31,7 +31,7 @@ pub(super) async fn run(args: SweepArgs, command_line: Vec<String>) -> anyhow::R
     let outcome = sweep::sweep(&site, &request, &progress, &stop).await;
     progress.finish();
     let outcome = outcome?;
-    println!("{}\n  {}", in_words(&outcome), request.folder.display());
+    say!("{}\n  {}", in_words(&outcome), request.folder.display())?;
     Ok(exit_of(&outcome))
 }
 

@@ -4,7 +4,7 @@ use super::observed;
 use crate::store::RunInfo;
 
 /// How to read the figures. The mechanism is that of PostgreSQL 15 to 19 (`xlogprefetcher.c`).
-pub(super) const READING: &str = "\
+pub(crate) const READING: &str = "\
 - A commit waits until its standby has flushed its WAL. While the walreceiver lives, slow replay holds no commit up. \
 Once it is gone, the startup process first replays all the WAL it has and only then asks for a new one; until then \
 every commit waits (`IPC/SyncRep`). So the hang lasts as long as replay of what was left takes.
@@ -22,7 +22,7 @@ stream behind the update's. The two are never added up.
 ";
 
 /// What the run cannot show.
-pub(super) fn limitations(run: &RunInfo) -> String {
+pub(crate) fn limitations(run: &RunInfo) -> String {
     if run.observed().is_some() {
         return observed::LIMITATIONS.to_owned();
     }

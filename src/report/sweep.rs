@@ -1,5 +1,7 @@
 //! The page of a sweep.
 
+use std::collections::BTreeSet;
+
 use crate::human;
 use crate::sweep::{Design, PointResult, Record, Results, Status};
 
@@ -20,7 +22,7 @@ pub fn sweep(design: &Design, records: &[Record], results: &Results) -> String {
         format!("## Points\n\n{}\n{}", points(results), reading(results)),
         disagreements(results),
         format!("## Runs\n\n{}", runs(design, records)),
-        format!("## Setup\n\n{}", setup(design)),
+        format!("## Setup\n\n{}", setup(design, records)),
     ];
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -176,8 +178,12 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn setup(design: &Design) -> String {
+fn setup(design: &Design, records: &[Record]) -> String {
+    let servers: BTreeSet<&str> =
+        records.iter().filter_map(|record| record.server_version.as_deref()).collect();
+    let servers = Vec::from_iter(servers).join(", ");
     let lines = [
+        format!("PostgreSQL {}", if servers.is_empty() { NOT_KNOWN } else { &servers }),
         format!("profile `{}`: {}", design.profile_name, design.profile.description),
         format!("order of the runs: each repeat runs all points, shuffled with the seed {}", design.seed),
         format!(
@@ -210,6 +216,7 @@ mod tests {
                 predicted_reads: predicted.map(|seconds| (seconds * cap as f64) as u64),
                 predicted_hang_s: predicted,
                 folder: Some(format!("smoke/{point}-r{repeat}")),
+                server_version: Some("18.6".to_owned()),
                 ..finished(repeat, point, hang_s)
             })
         };

@@ -1,6 +1,8 @@
 //! `stall-lab repro`: every arm from one loaded database, then side by side.
 
 mod arm;
+#[cfg(test)]
+mod mishaps;
 mod request;
 mod servers;
 mod site;

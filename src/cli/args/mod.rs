@@ -1,5 +1,6 @@
 //! Every command and flag.
 
+mod bundle;
 mod check;
 mod observe;
 mod sweep;
@@ -15,6 +16,8 @@ pub(super) use sweep::SweepArgs;
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
+
+pub(super) use bundle::BundleArgs;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
 ///
@@ -54,6 +57,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Record servers of your own as a run of the lab is recorded, over SQL alone
     Observe(ObserveArgs),
+    // Its own words: those given here would stand in place of the longer ones.
+    Bundle(BundleArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows

@@ -32,10 +32,10 @@ pub(super) struct Series {
     /// What they share; none where there is only one series.
     pub label: Option<String>,
     pub marks: Vec<Mark>,
-    /// Where the lengths were predicted, left to right.
+    /// Joins the medians, left to right; nothing where the bottom axis is not one of numbers.
+    pub line: Vec<(f64, f64)>,
+    /// The predictions: a line of the same kind, or a place for each point.
     pub predicted: Vec<(f64, f64)>,
-    /// Are the marks joined: where the bottom axis is one of numbers.
-    pub joined: bool,
 }
 
 /// A point.
@@ -50,7 +50,7 @@ pub(super) struct Mark {
     pub runs: Vec<f64>,
 }
 
-/// Points of a predicted curve between two caps: it is a hyperbola, and looks like one.
+/// Points of a line between two caps: so many reads divided by the cap are a hyperbola, and look like one.
 const STEPS: u32 = 24;
 
 /// The chart of these results.
@@ -79,15 +79,20 @@ pub(super) fn of(design: &Design, results: &Results) -> Chart {
         .into_iter()
         .map(|(label, mut points)| {
             points.sort_by(|one, other| place(one).total_cmp(&place(other)));
+            let known =
+                |points: &[&PointResult], figure: &dyn Fn(&PointResult) -> Option<f64>| -> Vec<(f64, f64)> {
+                    points.iter().filter_map(|point| Some((place(point), figure(point)?))).collect()
+                };
+            let predicted = known(&points, &|point| point.predicted_s);
             Series {
                 label: (!alone).then_some(label),
                 marks: points.iter().filter_map(|point| mark(point, place(point))).collect(),
-                predicted: if numbers.is_some() {
-                    predicted(&points, &place, by_cap)
+                line: if numbers.is_some() {
+                    joined(&known(&points, &PointResult::median_s), by_cap)
                 } else {
-                    levels(&points, &place)
+                    vec![]
                 },
-                joined: numbers.is_some(),
+                predicted: if numbers.is_some() { joined(&predicted, by_cap) } else { predicted },
             }
         })
         .collect();
@@ -116,10 +121,8 @@ fn mark(point: &PointResult, across: f64) -> Option<Mark> {
     })
 }
 
-/// Through the predictions; between caps, the reads there are divided by the cap between.
-fn predicted(points: &[&PointResult], place: &dyn Fn(&PointResult) -> f64, by_cap: bool) -> Vec<(f64, f64)> {
-    let known: Vec<(f64, f64)> =
-        points.iter().filter_map(|point| Some((place(point), point.predicted_s?))).collect();
+/// A line through the points; between caps, the reads there are divided by the cap between.
+fn joined(known: &[(f64, f64)], by_cap: bool) -> Vec<(f64, f64)> {
     let mut line: Vec<(f64, f64)> = known.first().copied().into_iter().collect();
     for (from, to) in known.iter().zip(known.iter().skip(1)) {
         for step in 1..=STEPS {
@@ -135,11 +138,6 @@ fn predicted(points: &[&PointResult], place: &dyn Fn(&PointResult) -> f64, by_ca
         }
     }
     line
-}
-
-/// A short level at each point, where there is nothing between points.
-fn levels(points: &[&PointResult], place: &dyn Fn(&PointResult) -> f64) -> Vec<(f64, f64)> {
-    points.iter().filter_map(|point| Some((place(point), point.predicted_s?))).collect()
 }
 
 /// What a point has in common with its series: its values of the other axes.
@@ -180,7 +178,7 @@ fn across(axis: Option<&Axis>, numbers: Option<&[f64]>) -> Across {
 
 fn title(design: &Design) -> String {
     format!(
-        "{}: length of the hang, {} points, up to {} runs each",
+        "{}: length of the hang at {} points, {} runs each",
         design.profile_name,
         design.size(),
         design.repeat
@@ -194,7 +192,7 @@ fn subtitles(design: &Design, results: &Results) -> Vec<String> {
         .filter(|axis| axis.values.len() == 1)
         .map(|axis| format!("{}={}", axis.short(), axis.values.concat()))
         .collect();
-    let mut lines = vec![design.profile.description.clone()];
+    let mut lines = vec![format!("profile {}: {}", design.profile_name, design.profile.description)];
     if !fixed.is_empty() {
         lines.push(fixed.join(", "));
     }
@@ -221,7 +219,7 @@ fn footer(design: &Design, results: &Results) -> Vec<String> {
     };
     let revision = design.git_revision.as_ref().map(|revision| format!(" ({revision})")).unwrap_or_default();
     vec![
-        format!("Dots: runs; squares: medians; {bars}. Dashed: predicted, reads by the WAL / cap."),
+        format!("Small squares: runs; large: medians; {bars}. Dashed: predicted, reads by the WAL / cap."),
         format!("stall-lab {}{revision}, begun {}, seed {}", design.lab_version, design.started, design.seed),
     ]
 }
@@ -269,13 +267,17 @@ mod tests {
             assert!((cap * seconds - 17_600.0).abs() < 1e-6, "{cap} {seconds}");
         }
         assert!(chart.series[0].predicted.len() > 20);
+        // The line through the medians is of the same kind, and ends in them.
+        let line = &chart.series[0].line;
+        assert_eq!((line.first(), line.last()), (Some(&(100.0, 176.0)), Some(&(400.0, 44.0))));
+        assert!(line.iter().all(|(cap, seconds)| (cap * seconds - 17_600.0).abs() < 1e-6), "{line:?}");
     }
 
     #[test]
     fn words_stand_side_by_side_and_one_series_needs_no_name() {
         let chart = chart(&["prefetch=try,off"], &[finished(1, 0, 80.0), finished(1, 1, 1.0)]);
         let [series] = chart.series.as_slice() else { panic!("{chart:?}") };
-        assert_eq!((series.label.as_ref(), series.joined, series.marks.len()), (None, false, 2));
+        assert_eq!((series.label.as_ref(), series.line.len(), series.marks.len()), (None, 0, 2));
         assert_eq!(series.marks[0].interval, None);
         let ticks: Vec<_> = chart.across.ticks.iter().map(|tick| (tick.at, tick.label.as_str())).collect();
         assert_eq!(ticks, [(0.0, "try"), (1.0, "off")]);

@@ -128,14 +128,15 @@ fn frame(pen: &Pen<'_>) -> Result<(), PlotError> {
 }
 
 fn draw_series(pen: &Pen<'_>, place: &Place<'_>, series: &Series, ink: Ink) -> Result<(), PlotError> {
-    if series.joined {
-        dashed(pen, &series.predicted.iter().map(|point| place.at(*point)).collect::<Vec<_>>(), ink)?;
-        let line: Vec<_> = series.marks.iter().map(|mark| place.at((mark.across, mark.median))).collect();
-        pen.path(&line, 2.5, ink)?;
-    } else {
-        for (x, y) in series.predicted.iter().map(|point| place.at(*point)) {
-            pen.line((x - 34.0, y), (x + 34.0, y), 2.0, ink, Stroke::Dashed)?;
+    let pixels = |line: &[(f64, f64)]| line.iter().map(|point| place.at(*point)).collect::<Vec<_>>();
+    pen.path(&pixels(&series.line), 3.0, ink)?;
+    // Over it and in black: where both agree, both are seen.
+    if series.line.is_empty() {
+        for (x, y) in pixels(&series.predicted) {
+            pen.line((x - 34.0, y), (x + 34.0, y), 2.0, Ink::Text, Stroke::Dashed)?;
         }
+    } else {
+        dashed(pen, &pixels(&series.predicted), Ink::Text)?;
     }
     series.marks.iter().try_for_each(|mark| draw_mark(pen, place, mark, ink))
 }
