@@ -60,6 +60,7 @@ fn held_by_something_else(case: &Case, hang: Hang) -> Option<Finding> {
     let window = hang.window();
     let mut known = false;
     let mut streaming_s = 0.0;
+    let mut elsewhere_s = 0.0;
     let rows = &case.timeline.rows;
     for (before, row) in rows.iter().zip(rows.iter().skip(1)) {
         let inside = row.t_s.min(window.to_s) - before.t_s.max(window.from_s);
@@ -70,6 +71,8 @@ fn held_by_something_else(case: &Case, hang: Hang) -> Option<Finding> {
         known |= streaming.is_some();
         if streaming == Some(true) {
             streaming_s += inside;
+        } else if silence::is_silent(case, row) {
+            elsewhere_s += inside;
         }
     }
     if !known && case.run.observed().is_some() {
@@ -85,7 +88,8 @@ fn held_by_something_else(case: &Case, hang: Hang) -> Option<Finding> {
             case.faulted()
         )));
     }
-    let away_s = hang.length_s() - streaming_s;
+    // While the primary itself was away, no standby could stream.
+    let away_s = hang.length_s() - streaming_s - elsewhere_s;
     (away_s < case.stall_after_s()).then(|| {
         Disqualifies(format!(
             "commits stood still for {}, but {} streamed for {} of it{}: something other than replay held them back",
