@@ -39,6 +39,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "explain",
         "plot",
         "compare",
+        "observe",
         "profiles",
         "image",
         "cache",

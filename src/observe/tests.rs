@@ -415,6 +415,7 @@ async fn a_stop_in_the_middle_of_a_hanging_write_removes_the_table_all_the_same(
     let left_behind = Some("DROP TABLE x".to_owned());
     assert_eq!(told.watched, Watched { ending: Ending::Interrupted, left_behind });
     assert_eq!(told.timeline.rows.len(), 20);
+    assert!(told.details(EventKind::Note).iter().any(|note| note.contains("committed on the primary alone")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@ mod figures;
 mod sound;
 mod stalls;
 mod untrustworthy;
+mod watched;
 
 use std::path::Path;
 
