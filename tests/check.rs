@@ -1,6 +1,6 @@
 //! `stall-lab check` on real servers that were set up by hand, and on such as do not answer.
 //!
-//! Without PostgreSQL on the host, or without an image of the lab's, the tests say that they are skipped; with
+//! Without PostgreSQL on the host, or without an engine, the tests say that they are skipped; with
 //! `STALL_LAB_REQUIRE_POSTGRES` or `STALL_LAB_REQUIRE_DOCKER` set that is a failure.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
@@ -9,11 +9,13 @@ mod common;
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::servers::{Node, Servers};
+use common::engine_or_skip;
+use common::servers::{Node, Servers, run};
 use serde_json::Value;
+use stall_lab::image::{self, ImageRequest};
 
 /// The binary with nothing of this user's around it.
 fn check(home: &Path, args: &[&str]) -> Output {
@@ -53,7 +55,7 @@ fn exposed_not_exposed_and_half_visible(servers: &Servers, major: u32) {
     let found = json(&exposed);
     assert_eq!((exposed.status.code(), &found["verdict"]), (Some(1), &Value::from("exposed")), "{found:#}");
     let standby = &found["standbys"][0];
-    assert!(standby["version"].as_str().unwrap().starts_with(&format!("{major}.")), "{found:#}");
+    assert!(standby["version"].as_str().unwrap().starts_with(&major.to_string()), "{found:#}");
     let expected = [
         ("name", Value::from("standby1")),
         ("commits", Value::from("hang")),
@@ -178,6 +180,62 @@ fn connections(servers: &Servers) {
     assert!(picky.contains("it is a primary") && picky.contains("target_session_attrs"), "{picky}");
 }
 
+/// Certificates as PostgreSQL's documentation makes them, which libpq takes.
+fn certificates_of_the_documentation(servers: &Servers) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let read = |name: &str| std::fs::read(dir.path().join(name)).unwrap();
+    let openssl = |args: &str, files: &[(&str, &str)]| {
+        let mut command = Command::new("openssl");
+        command.args(args.split(' '));
+        for (flag, name) in files {
+            command.arg(flag).arg(path(name));
+        }
+        run(&mut command);
+    };
+    let port = servers.port(Node::Primary);
+    let ask = |mode: &str| {
+        let root = path("own.crt");
+        let conninfo = format!(
+            "host=localhost port={port} user=monitor dbname=postgres sslmode={mode} sslrootcert={root}"
+        );
+        check(servers.home(), &["--primary", &conninfo, "--interval", "100ms"])
+    };
+    // Its own authority, with no name but its common name.
+    openssl(
+        "req -new -x509 -days 2 -nodes -subj /CN=localhost",
+        &[("-out", "own.crt"), ("-keyout", "own.key")],
+    );
+    servers.replace_certificate(&read("own.crt"), &read("own.key"));
+    let is_taken = |mode: &str| ask(mode).stdout.starts_with(b"NOT EXPOSED");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_taken("verify-full") {
+        assert!(Instant::now() < deadline, "{}", stderr(&ask("verify-full")));
+    }
+    assert!(is_taken("verify-ca"));
+
+    openssl("req -new -nodes -subj /CN=localhost", &[("-out", "v1.csr"), ("-keyout", "v1.key")]);
+    let files = [("-in", "v1.csr"), ("-CA", "own.crt"), ("-CAkey", "own.key"), ("-out", "v1.crt")];
+    openssl("x509 -req -days 2 -CAcreateserial", &files);
+    servers.replace_certificate(&read("v1.crt"), &read("v1.key"));
+    let encrypted = format!("host=localhost port={port} user=monitor dbname=postgres sslmode=require");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let serves = || {
+        let connect = format!("localhost:{port}");
+        let output = Command::new("openssl")
+            .args(["s_client", "-starttls", "postgres", "-connect", &connect])
+            .stdin(Stdio::null())
+            .output();
+        String::from_utf8_lossy(&output.unwrap().stdout)
+            .contains(std::str::from_utf8(&read("v1.crt")).unwrap().trim())
+    };
+    while !serves() {
+        assert!(Instant::now() < deadline, "the server does not take its new certificate");
+    }
+    let output = check(servers.home(), &["--primary", &encrypted, "--interval", "100ms"]);
+    assert!(output.stdout.starts_with(b"NOT EXPOSED"), "{}", stderr(&output));
+}
+
 /// Nothing of a check may stay in a server or change it.
 fn nothing_is_written(servers: &Servers) {
     let before = servers.sql(Node::Primary, "SELECT pg_current_wal_insert_lsn()");
@@ -195,6 +253,7 @@ fn all(servers: &Servers, major: u32) {
     backlogs(servers);
     connections(servers);
     nothing_is_written(servers);
+    certificates_of_the_documentation(servers);
 }
 
 #[test]
@@ -204,14 +263,18 @@ fn on_the_hosts_own_postgresql_it_says_what_is_so_and_what_it_cannot_see() {
         .sql(Node::Primary, "SELECT current_setting('server_version_num')::int / 10000")
         .parse()
         .unwrap();
-    all(&servers, major);
     a_standby_that_stops_answering_costs_what_it_would_have_said(&servers);
+    all(&servers, major);
 }
 
-#[test]
-fn on_postgresql_18_it_says_what_is_so_and_what_it_cannot_see() {
-    let Some(servers) = Servers::in_container() else { return };
-    all(&servers, 18);
+/// `STALL_LAB_CHECK_POSTGRES` takes another version.
+#[tokio::test]
+async fn on_postgresql_18_it_says_what_is_so_and_what_it_cannot_see() {
+    let Some(engine) = engine_or_skip().await else { return };
+    let major = std::env::var("STALL_LAB_CHECK_POSTGRES").map_or(18, |major| major.parse().unwrap());
+    let image = image::resolve(&engine, &ImageRequest::Version(major), &mut |_| ()).await.unwrap();
+    let Some(servers) = Servers::in_container(&image) else { return };
+    all(&servers, major.into());
 }
 
 /// A listener that lets connect and never says a word, as a server that hangs or a network that drops packets does.

@@ -42,14 +42,7 @@ pub fn synchrony(primary: &Primary, asked: &[Asked]) -> Synchrony {
         names(asked, walsenders.value().map_or(&[], Vec::as_slice), rule.value().and_then(Option::as_ref));
     let counts = |name: &str| matches!(rule.value(), Some(Some(rule)) if rule.counts(name));
     let senders = walsenders.value().map_or(&[] as &[Walsender], Vec::as_slice);
-    let is_known = |name: &str| names.iter().any(|known| known.value().is_some_and(|known| known == name));
-    let mut others: Vec<String> = senders
-        .iter()
-        .map(|sender| sender.name.clone())
-        .filter(|name| !is_known(name) && !NO_STANDBYS.contains(&name.as_str()))
-        .collect();
-    others.sort();
-    others.dedup();
+    let others = others(&names, senders);
     let idle = senders
         .iter()
         .find(|sender| {
@@ -110,13 +103,17 @@ impl Synchrony {
         Seen::Value(if all.at_most < rule.count { Commits::HangNow } else { Commits::Hang })
     }
 
-    /// How many that count stream, those of this name left out.
+    /// How many that count stream, one of this name left out.
     fn streaming_among(&self, rule: &Rule, without: Option<&str>) -> Range {
         let senders = self.walsenders.value().map_or(&[] as &[Walsender], Vec::as_slice);
+        // Several may have the same name: one of them is left out.
+        let left_out =
+            without.and_then(|name| senders.iter().position(|one| one.name.eq_ignore_ascii_case(name)));
         let counted = senders
             .iter()
-            .filter(|sender| rule.counts(&sender.name))
-            .filter(|sender| without.is_none_or(|name| !name.eq_ignore_ascii_case(&sender.name)));
+            .enumerate()
+            .filter(|(at, sender)| Some(*at) != left_out && rule.counts(&sender.name))
+            .map(|(_, sender)| sender);
         let (mut at_least, mut at_most) = (0, 0);
         for sender in counted {
             at_least += usize::from(streams(sender) == Some(true));
@@ -154,6 +151,22 @@ fn names(asked: &[Asked], senders: &[Walsender], rule: Option<&Rule>) -> Vec<See
         ([Seen::Hidden(_)], [], [name]) if name != "*" => vec![Seen::Value(name.clone())],
         _ => said,
     }
+}
+
+/// Names of the walsenders that are of none of these standbys.
+fn others(asked: &[Seen<String>], senders: &[Walsender]) -> Vec<String> {
+    let mut others: Vec<String> = senders
+        .iter()
+        .map(|sender| sender.name.clone())
+        .filter(|name| !NO_STANDBYS.contains(&name.as_str()))
+        .collect();
+    for name in asked.iter().filter_map(Seen::value) {
+        if let Some(at) = others.iter().position(|other| other == name) {
+            others.remove(at);
+        }
+    }
+    others.sort();
+    others
 }
 
 fn notes(level: &str, synchrony: &Synchrony) -> Vec<String> {

@@ -12,6 +12,9 @@ const ENOUGH_READS: u64 = 100;
 /// Below this many page images since the reset the share of them that was prefetched says little.
 const ENOUGH_IMAGES: u64 = 1_000;
 
+/// Less than this is no backlog: a record that has been received in part, or is being replayed at that moment.
+const NEGLIGIBLE_BYTES: u64 = 64 << 10;
+
 /// Reads for a byte of WAL that is nothing but images of whole pages: one for each page of 8 kB. The lab's updates,
 /// which touch three rows of every page, have 7.7 kB of WAL for a prefetch.
 const IMAGES_ALONE: f64 = 1.0 / 8192.0;
@@ -28,7 +31,7 @@ pub struct Pace {
     /// Pages that replay read itself a second, those that had been prefetched included; null where the server does
     /// not tell (before 16).
     pub startup_reads_per_s: Option<f64>,
-    /// Was there WAL left to replay both times, so that this is as fast as it goes.
+    /// Was there WAL left to replay both times, so that this is as fast as it goes; else it may go faster.
     pub behind: bool,
 }
 
@@ -58,7 +61,7 @@ pub struct Density {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HangFrom {
-    /// Nothing is left to replay.
+    /// Nothing to speak of is left to replay.
     NoBacklog,
     /// The pace of the interval.
     Pace,
@@ -124,10 +127,14 @@ impl Pace {
 
 impl Density {
     /// Of what was replayed in the interval, by a standby that prefetches, or by one that does not.
+    ///
+    /// Not every prefetch is a read: the operating system may have the page. Where there were more of them than the
+    /// disk allows reads, the rest was none.
     #[must_use]
-    pub fn of_interval(pace: &Pace, prefetches: bool) -> Option<Self> {
-        let per_s = if prefetches { pace.prefetches_per_s } else { pace.startup_reads_per_s }?;
-        let enough = per_s * pace.seconds >= ENOUGH_READS as f64 && pace.bytes_per_s > 0.0;
+    pub fn of_interval(pace: &Pace, prefetches: bool, iops: Option<u64>) -> Option<Self> {
+        let counted = if prefetches { pace.prefetches_per_s } else { pace.startup_reads_per_s }?;
+        let enough = counted * pace.seconds >= ENOUGH_READS as f64 && pace.bytes_per_s > 0.0;
+        let per_s = iops.map_or(counted, |iops| counted.min(iops as f64));
         enough.then(|| Self { reads_per_byte: per_s / pace.bytes_per_s, from: DensityFrom::Interval })
     }
 
@@ -138,7 +145,8 @@ impl Density {
         let enough = images >= ENOUGH_IMAGES && wal.images >= ENOUGH_IMAGES && wal.bytes > 0;
         let for_an_image = prefetched as f64 / images.max(1) as f64;
         let images_per_byte = wal.images as f64 / wal.bytes.max(1) as f64;
-        enough.then(|| Self { reads_per_byte: for_an_image * images_per_byte, from: DensityFrom::SinceReset })
+        enough
+            .then_some(Self { reads_per_byte: for_an_image * images_per_byte, from: DensityFrom::SinceReset })
     }
 
     /// Of WAL that is page images alone.
@@ -172,7 +180,7 @@ impl Inputs {
     /// Of the backlog as it is now.
     #[must_use]
     pub fn now(&self, bytes: u64) -> Forecast {
-        let pace = self.pace.filter(|pace| pace.behind && pace.bytes_per_s > 0.0 && self.delay_s <= 0.0);
+        let pace = self.pace.filter(|pace| pace.bytes_per_s > 0.0 && self.delay_s <= 0.0);
         self.forecast(bytes, BacklogFrom::Now, self.density, pace)
     }
 
@@ -194,11 +202,14 @@ impl Inputs {
         let by_iops =
             self.iops.zip(reads).and_then(|(iops, reads)| seconds_at(reads, iops).map(|s| (iops, s)));
         let by_pace = pace.map(|pace| bytes as f64 / pace.bytes_per_s);
-        let (replay_s, from) = match (bytes, by_pace, by_iops) {
-            (0, ..) => (Some(0.0), Some(HangFrom::NoBacklog)),
-            (_, Some(seconds), _) => (Some(seconds), Some(HangFrom::Pace)),
-            (_, None, Some((_, seconds))) => (Some(seconds), Some(HangFrom::Iops)),
-            _ => (None, None),
+        let is_measured = pace.is_some_and(|pace| pace.behind);
+        let (replay_s, from) = match (by_pace, by_iops) {
+            _ if bytes < NEGLIGIBLE_BYTES => (Some(0.0), Some(HangFrom::NoBacklog)),
+            (Some(seconds), _) if is_measured => (Some(seconds), Some(HangFrom::Pace)),
+            (_, Some((_, seconds))) => (Some(seconds), Some(HangFrom::Iops)),
+            // At most: it was not busy all the time.
+            (Some(seconds), None) => (Some(seconds), Some(HangFrom::Pace)),
+            (None, None) => (None, None),
         };
         let mut forecast = Forecast {
             bytes,

@@ -44,7 +44,7 @@ pub fn judge(facts: &Facts, terms: &Terms) -> Assessment {
         verdict: verdict.unwrap_or(nobody),
         tolerated_hang_s: terms.tolerated_s,
         iops: terms.iops,
-        notes: notes(&facts.primary, &standbys, &synchrony),
+        notes: notes(&facts.primary, &standbys, &synchrony, terms.iops),
         primary: primary(&facts.primary, &synchrony),
         standbys,
     }
@@ -119,7 +119,8 @@ impl Judge<'_> {
     fn inputs(&self, standby: &Standby, found: &StandbyAssessment) -> Inputs {
         let prefetches = found.prefetches.unwrap_or(true);
         let has_images = self.page_images() == Some(true);
-        let of_interval = found.pace.as_ref().and_then(|pace| Density::of_interval(pace, prefetches));
+        let of_interval =
+            found.pace.as_ref().and_then(|pace| Density::of_interval(pace, prefetches, self.terms.iops));
         let since_reset = latest(&standby.samples)
             .zip(latest(&self.primary.samples))
             .filter(|_| prefetches && has_images)
@@ -186,10 +187,7 @@ impl Judge<'_> {
                  shows only while there is one"
                     .to_owned(),
             ),
-            _ => {
-                let tolerated = human::seconds(tolerated_s);
-                (Verdict::Unknown, format!("what is left to replay is not visible, so whether it takes more than {tolerated} is not known"))
-            }
+            _ => (Verdict::Unknown, reasons::not_known(found, tolerated_s)),
         }
     }
 
@@ -247,8 +245,14 @@ fn not_asked(name: &str, synchrony: &Synchrony) -> StandbyAssessment {
 }
 
 /// What limits all of this.
-fn notes(primary: &Primary, standbys: &[StandbyAssessment], synchrony: &Synchrony) -> Vec<String> {
+fn notes(
+    primary: &Primary,
+    standbys: &[StandbyAssessment],
+    synchrony: &Synchrony,
+    iops: Option<u64>,
+) -> Vec<String> {
     let mut notes = synchrony.notes.clone();
+    let reckons_reads = standbys.iter().any(|standby| standby.worst_reads.is_some_and(|reads| reads > 0));
     let reckons = |from: HangFrom| {
         standbys.iter().any(|standby| {
             [&standby.now, &standby.worst]
@@ -259,10 +263,23 @@ fn notes(primary: &Primary, standbys: &[StandbyAssessment], synchrony: &Synchron
     };
     if reckons(HangFrom::Iops) {
         notes.push(
-            "reads / IOPS takes every prefetch for one read of the disk, no cache to hold a page, and the WAL itself \
-             to be in memory; against the lab's own runs it came out 7 to 16 % too long"
+            "reads / IOPS takes every prefetch for a read of the disk, where in the lab's runs there were 6 to 14 % more \
+             prefetches than reads; and the WAL itself to be in memory"
                 .to_owned(),
         );
+    }
+    if standbys.iter().any(|standby| standby.commits == Some(Commits::GoOn)) {
+        notes.push(
+            "no rule helps when streaming ends to all standbys at once, as when the primary restarts: then commits \
+             hang until enough of them have replayed what they have"
+                .to_owned(),
+        );
+    }
+    if iops.is_none() && reckons_reads {
+        notes.push(format!(
+            "without --iops the worst case is judged at {} IOPS, which is little for a cloud volume",
+            human::count(COMMON_IOPS[0])
+        ));
     }
     let is_compressed = primary.identity.setting("wal_compression").is_some_and(|setting| setting != "off");
     if is_compressed {

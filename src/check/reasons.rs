@@ -54,3 +54,26 @@ pub(super) fn short(found: &StandbyAssessment, tolerated_s: f64) -> String {
         ),
     }
 }
+
+/// What would have to be known.
+pub(super) fn not_known(found: &StandbyAssessment, tolerated_s: f64) -> String {
+    let tolerated = human::seconds(tolerated_s);
+    let stands_still = found.pace.is_some_and(|pace| pace.behind && pace.bytes_per_s <= 0.0);
+    match found.lag_bytes {
+        Some(bytes) if stands_still => {
+            let wait =
+                found.startup_wait.as_ref().map_or_else(String::new, |wait| format!(", it waits in {wait}"));
+            let backlog = human::bytes(bytes as f64);
+            format!(
+                "{backlog} wait to be replayed and replay does not go on{wait}: how long it takes is not known"
+            )
+        }
+        Some(bytes) => format!(
+            "{} wait to be replayed; whether that takes more than {tolerated} is not known",
+            human::bytes(bytes as f64)
+        ),
+        None => format!(
+            "what is left to replay is not visible, so whether it takes more than {tolerated} is not known"
+        ),
+    }
+}

@@ -6,9 +6,10 @@ use std::process::{ExitCode, Termination};
 use crate::analysis::AnalysisError;
 use crate::observe::ObserveError;
 use crate::postgres::ConninfoError;
-use crate::profile::ProfileError;
+use crate::profile::{Problems, ProfileError};
 use crate::repro::ArmsError;
 use crate::store::StoreError;
+use crate::sweep::{PointError, SweepError, SweepFolderError};
 
 /// The exit codes, as `--help` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +63,26 @@ pub(super) struct UsageError(pub String);
 /// The exit code of an error.
 pub(super) fn of_error(error: &anyhow::Error) -> Exit {
     let no_results = matches!(error.downcast_ref(), Some(AnalysisError::NoResults { .. }));
-    let is_usage = error.is::<ProfileError>() || error.is::<ArmsError>() || error.is::<UsageError>();
-    let is_usage = is_usage || error.is::<ConninfoError>() || error.downcast_ref().is_some_and(of_servers);
-    if no_results || is_usage { Exit::Usage } else { Exit::Failure }
+    let is_usage = error.is::<ProfileError>()
+        || error.is::<Problems>()
+        || error.is::<ArmsError>()
+        || error.is::<PointError>()
+        || error.is::<UsageError>()
+        || error.is::<ConninfoError>()
+        || error.downcast_ref().is_some_and(of_servers);
+    if no_results || is_usage || is_of_another_sweep(error) { Exit::Usage } else { Exit::Failure }
+}
+
+/// Was a folder named that holds something else.
+fn is_of_another_sweep(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(SweepError::Folder(
+            SweepFolderError::Another { .. }
+                | SweepFolderError::NotEmpty { .. }
+                | SweepFolderError::Busy { .. }
+        ))
+    )
 }
 
 /// Are the servers, or the folder, not such as the flags say.

@@ -1,6 +1,10 @@
 //! The command line: arguments to typed values, values to what a user reads.
 
+#[macro_use]
+mod say;
+
 mod args;
+mod bundle;
 mod cache;
 mod check;
 mod clean;
@@ -16,6 +20,7 @@ mod plot;
 mod profiles;
 mod repro;
 mod scenarios;
+mod sweep;
 
 use std::ffi::OsString;
 
@@ -23,6 +28,7 @@ use clap::Parser as _;
 
 pub use exit::Exit;
 
+use crate::human::in_full;
 use args::{Cli, Command};
 
 /// Runs the command line and tells how the process should end. Messages go to stderr, results to stdout.
@@ -48,7 +54,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     match dispatch(cli.command, command_line) {
         Ok(exit) => exit,
         Err(error) => {
-            eprintln!("{} {error:#}", exit::error_prefix());
+            eprintln!("{} {}", exit::error_prefix(), in_full(error.as_ref()));
             exit::of_error(&error)
         }
     }
@@ -60,11 +66,13 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
     let ended = runtime.block_on(async {
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
+            Command::Sweep(args) => sweep::run(args, command_line).await,
             Command::Explain(args) => explain::run(args).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Check(args) => check::run(args).await,
             Command::Observe(args) => observe::run(args, command_line).await,
+            Command::Bundle(args) => bundle::run(&args),
             Command::Profiles(args) => profiles::run(&args),
             Command::Scenarios => scenarios::run(),
             Command::Image(args) => image::run(args).await,

@@ -32,7 +32,7 @@ pub(super) async fn run(args: ObserveArgs, command_line: Vec<String>) -> anyhow:
     progress.finish();
     let Some(outcome) = outcome? else { return Ok(Exit::Interrupted) };
     let (run, summary) = (&outcome.analysed.run, &outcome.analysed.summary);
-    println!("{}\n  {}", report::headline(run, summary), outcome.analysed.folder.path().display());
+    say!("{}\n  {}", report::headline(run, summary), outcome.analysed.folder.path().display())?;
     if let Some(left) = outcome.left_behind {
         anyhow::bail!(left);
     }

@@ -19,7 +19,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
     let request = request(&args, command_line)?;
     if args.dry_run {
         if let Some(plan) = Plan::of(&request) {
-            println!("{plan}");
+            say!("{plan}")?;
         }
         return Ok(Exit::Success);
     }
@@ -31,7 +31,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
     let outcome = repro::repro(&site, &request, &progress, &stop).await;
     progress.finish();
     let outcome = outcome?;
-    tell(&outcome);
+    tell(&outcome)?;
     Ok(exit_of(&outcome, &args.expect))
 }
 
@@ -72,7 +72,7 @@ fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Reques
 }
 
 /// A built-in profile's name, or a file's without its folders and ending.
-fn name_of(profile: &str) -> String {
+pub(super) fn name_of(profile: &str) -> String {
     Path::new(profile)
         .file_stem()
         .map_or_else(|| profile.to_owned(), |stem| stem.to_string_lossy().into_owned())
@@ -89,14 +89,15 @@ pub(super) fn log_to(progress: &Progress) {
     let _ = log.with_writer(progress.clone()).try_init();
 }
 
-fn tell(outcome: &Outcome) {
+fn tell(outcome: &Outcome) -> std::io::Result<()> {
     for arm in &outcome.arms {
-        println!("{}: {}", arm.analysed.run.arm, report::headline(&arm.analysed.run, &arm.analysed.summary));
-        println!("  {}", arm.analysed.folder.path().display());
+        say!("{}: {}", arm.analysed.run.arm, report::headline(&arm.analysed.run, &arm.analysed.summary))?;
+        say!("  {}", arm.analysed.folder.path().display())?;
     }
     if let Some(comparison) = &outcome.comparison {
-        println!("comparison: {}", comparison.display());
+        say!("comparison: {}", comparison.display())?;
     }
+    Ok(())
 }
 
 fn exit_of(outcome: &Outcome, expected: &[repro::Expectation]) -> Exit {

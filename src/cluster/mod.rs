@@ -13,6 +13,7 @@ mod raise;
 mod servers;
 mod site;
 mod teardown;
+mod version;
 mod wal;
 
 pub use cap::CapError;

@@ -16,6 +16,7 @@ use super::load::Load;
 use super::node::{
     Blueprint, Node, disk_volume, image_file, images_volume, lab_network, limits, replication_network,
 };
+use super::version;
 use crate::disk::{AttachedDisk, Caps, DiskError, DiskHelper, mount_as_volume};
 use crate::docker::labels::{self, Kind};
 use crate::docker::{Cause, DockerError, Engine, ExecSpec, Reach};
@@ -76,6 +77,19 @@ pub enum RaiseError {
     /// The run cannot be marked as one that goes on.
     #[error("the lock file of the run cannot be made in /tmp")]
     Lease(#[source] std::io::Error),
+    /// The server in the image is not the one the image says it has.
+    #[error(
+        "image {image} runs PostgreSQL {running} and not {expected}, as its label says (server_version_num): its tag was \
+         moved; `stall-lab image remove` it and build it again"
+    )]
+    OtherVersion {
+        /// The image.
+        image: String,
+        /// `server_version_num` by the image's label.
+        expected: u32,
+        /// `server_version_num` by the server.
+        running: u32,
+    },
     /// A server did not start.
     #[error("{node} did not start: {why}\nlast lines of its log:\n{log}")]
     Start {
@@ -140,6 +154,7 @@ impl Cluster {
         let mut primary = site.start(PRIMARY, Role::Primary, &order.profile.primary, primary_disk).await?;
         site.set_password(&primary).await?;
         let control = site.connect(&primary).await?;
+        version::check(&control, &order.image).await?;
         let writer = site.connect(&primary).await?;
 
         on_step("starting the standbys");

@@ -83,7 +83,7 @@ impl DockerSite {
         let database = |arm: &Arm| {
             let image = self.server(&arm.server)?.image;
             let room = Room::of(&arm.profile);
-            let key = GoldenKey::of(&arm.profile, &image, room.image_bytes());
+            let key = GoldenKey::of(&arm.profile, &image, room.image);
             Ok((key.file_name(), Database { key, image, room }))
         };
         arms.iter().map(database).collect()
@@ -158,8 +158,7 @@ impl Site for DockerSite {
     async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Box<dyn Raised>> {
         let server = self.server(&order.server)?;
         let image = server.image.clone();
-        let golden =
-            GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image_bytes()).file_name();
+        let golden = GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image).file_name();
         let ArmOrder { run_id, profile, caps, logs, .. } = order;
         let unknown = server.unknown_of(&profile);
         let profile = profile.without_settings(&unknown);

@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-use super::testing::{account, explained, no_stall, stalled};
+use super::testing::{UPDATE, account, explained, no_stall, stalled};
 use super::*;
 use crate::profile::{Override, Prefetch, Profile};
-use crate::store::{Metric, Stretch, WalRange};
+use crate::store::{EventKind, Metric, Stretch, WalRange};
 
 const CAPPED: Machine =
     Machine { read_iops: Some(200), cache_bytes: Some(2 << 30), read_ahead_bytes: 128 << 10 };
@@ -49,6 +49,30 @@ fn an_arm_that_prefetches_is_explained_as_it_ran() {
     assert_eq!(measured.0, 16_100);
     assert!((measured.1 - 80.5).abs() < 0.01, "{measured:?}");
     assert_eq!(explanation.notes, Vec::<String>::new());
+}
+
+#[test]
+fn a_standby_that_was_started_again_reads_its_wal_too() {
+    let mut story = stalled();
+    story.event(43.0, EventKind::FaultEnded, Some("standby"), Some(UPDATE.0), "it was started");
+    let explanation = explained(&story, Some(&account()));
+    let backlog = explanation.backlog.unwrap();
+    assert_eq!(backlog.with_prefetch.wal_reads, backlog.range.bytes().div_ceil(128 << 10));
+    assert_eq!(
+        (explanation.measured_replay_s, explanation.update.unwrap().measured_reads),
+        (Some(78.0), None)
+    );
+}
+
+#[test]
+fn wal_that_is_replayed_as_it_arrives_is_not_read_again_however_little_memory_there_is() {
+    let mut story = no_stall();
+    for standby in &mut story.run.profile_mut().standby {
+        standby.machine.memory.0 = 200 << 20;
+    }
+    let update = explained(&story, Some(&account())).update.unwrap();
+    assert_eq!(update.without_prefetch.wal_reads, 0);
+    assert_eq!(update.with_prefetch.wal_reads, (300_u64 << 20).div_ceil(128 << 10));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::postgres::Endpoint;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
 use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, Platform, Role, Server, WalAccount, WalModel};
+use crate::store::{CapProof, NodeInfo, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
 /// The site.
@@ -106,12 +106,13 @@ impl Raised for FakeLab {
             role,
             read_iops_cap: Some(200),
             write_iops_cap: Some(200),
-            cap_proof: None,
+            cap_proof: Some(CapProof { read_iops: 200.0, reads: 400, seconds: 2.0 }),
             read_ahead_kb: Some(128),
             settings: [].into(),
             defaults: [].into(),
         };
-        Ok(vec![node(PRIMARY, Role::Primary), node("standby", Role::Standby)])
+        let standbys = self.standby_names().iter().map(|name| node(name, Role::Standby));
+        Ok(std::iter::once(node(PRIMARY, Role::Primary)).chain(standbys).collect())
     }
 
     fn endpoints(&self) -> Vec<(Role, Endpoint)> {

@@ -58,6 +58,11 @@ impl ImageSource {
         }
     }
 
+    /// The source that shows itself by these words, as in `run.json`.
+    pub fn in_words(words: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.to_string() == words)
+    }
+
     /// Whether an image of this source may stand for its major version: a user's own build or image may be patched.
     pub fn is_stock(self) -> bool {
         matches!(self, ImageSource::Registry | ImageSource::Debian | ImageSource::Host)
@@ -209,7 +214,7 @@ pub(super) async fn built_from(engine: &Engine, origin: &str) -> Result<Option<S
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;

@@ -43,7 +43,7 @@ pub(super) struct Servers {
 impl Servers {
     /// Asks all of them, at once, what they are.
     pub async fn meet(request: &Request) -> Result<Self, ObserveError> {
-        let standbys = request.standbys.iter().map(|endpoint| known(endpoint));
+        let standbys = request.standbys.iter().map(known);
         let (primary, standbys) =
             futures_util::try_join!(known(&request.primary), futures_util::future::try_join_all(standbys))?;
         if primary.facts.in_recovery {

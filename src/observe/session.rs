@@ -71,7 +71,8 @@ impl Session {
         };
         let recording = async {
             let _end_all = finished.clone().drop_guard();
-            record(sampler, folder, phase_seen, rows, &finished).await
+            // By itself it ends only with an error.
+            finished.run_until_cancelled(record(sampler, folder, phase_seen, rows)).await.map_or(Ok(()), Err)
         };
         let probing = async {
             match probe {

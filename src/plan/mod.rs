@@ -1,5 +1,9 @@
 //! What a `repro` would do, as a value that can be printed: `--dry-run` touches nothing.
 
+mod sweep;
+
+pub use sweep::SweepPlan;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -19,6 +23,9 @@ const LOAD_S: f64 = 0.2;
 const COPY_S: f64 = 0.1;
 const UPDATE_S: f64 = 0.27;
 const FIXED_S: f64 = 15.0;
+
+/// Seconds that building a server image takes.
+const IMAGE_S: f64 = 60.0;
 
 /// What would be done for a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +57,7 @@ impl Databases {
         let key = |arm: &Arm| {
             let room = Room::of(&arm.profile);
             let checksums = arm.profile.postgres.data_checksums.to_string();
-            ((arm.server.clone(), arm.profile.workload.scale, room.image_bytes(), checksums), room.golden)
+            ((arm.server.clone(), arm.profile.workload.scale, room.image, checksums), room.golden)
         };
         let databases: BTreeMap<_, u64> = arms.iter().map(key).collect();
         Self { count: databases.len(), bytes: databases.values().sum() }
@@ -175,7 +182,7 @@ impl fmt::Display for Plan {
         }
         let total: f64 = self.arms.iter().map(|arm| arm.seconds).sum();
         let (images, databases) = (self.servers.len().max(1), self.databases.count);
-        let first_s = 60.0 * images as f64 + load_s * databases as f64;
+        let first_s = IMAGE_S * images as f64 + load_s * databases as f64;
         let (image, database) =
             if images > 1 || databases > 1 { ("images", "databases") } else { ("an image", "the database") };
         write!(

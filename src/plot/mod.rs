@@ -16,6 +16,7 @@ mod picture;
 mod scene;
 mod series;
 mod style;
+mod sweep;
 mod text;
 mod time;
 mod timeline;
@@ -25,6 +26,8 @@ mod words;
 mod testing;
 #[cfg(test)]
 mod tests;
+
+pub use sweep::sweep;
 
 use std::error::Error;
 use std::io;

@@ -117,8 +117,10 @@ impl Endpoint {
             Place::Server(server) => server.connect(within, self.notices.as_ref()).await?,
         };
         if let SessionRules::ReadOnly { statement_timeout } = self.session {
+            // A standby serves no serializable transaction, and that may be the default.
             let sql = format!(
-                "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY; SET statement_timeout = {}",
+                "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY;
+                 SET statement_timeout = {}",
                 statement_timeout.as_millis()
             );
             client

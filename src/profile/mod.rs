@@ -35,6 +35,8 @@ pub use fault::{Course, Fault, FaultKind};
 pub use iops::Iops;
 pub use overrides::{NotAnOverride, Override};
 pub use prefetch::{NotAPrefetch, Prefetch};
+#[cfg(test)]
+pub(crate) use read::is_standby_name;
 pub use setting::size as setting_size;
 pub use template::Template;
 pub use update::{AidRange, Share};

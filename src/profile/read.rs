@@ -150,15 +150,18 @@ fn is_share(share: f64) -> bool {
     share > 0.0 && share <= 1.0 && exact.to_bits() == share.to_bits()
 }
 
+/// A node whose name ends so has columns that read as other columns of a node with a shorter name.
+const AMBIGUOUS_ENDINGS: [&str; 2] = ["_startup", "_probe"];
+
 /// `[a-z][a-z0-9_]{0,30}`, but neither the primary's name nor one that `--set standby.NAME.KEY` would take for a key.
-fn is_standby_name(name: &str) -> bool {
+pub(crate) fn is_standby_name(name: &str) -> bool {
     let later = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(later)
         && name.len() <= 31
         && name != super::PRIMARY
         // Or a column of the node could be read as another of a node whose name is shorter.
-        && !name.ends_with("_startup")
+        && !AMBIGUOUS_ENDINGS.iter().any(|ending| name.ends_with(ending))
         && !name.contains("_recovery_prefetch")
         && schema::find(schema::STANDBY, name).is_none()
 }

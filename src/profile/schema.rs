@@ -88,7 +88,7 @@ impl Kind {
             Self::Iops => format!("a whole number from 1 up (operations a second) or {UNLIMITED:?}"),
             Self::Name => {
                 "a lower-case letter, then up to 30 lower-case letters, digits or underscores; not \
-                           \"primary\" and not a standby's key"
+                           \"primary\", not a standby's key, no \"_startup\" or \"_probe\" at its end, no \"_recovery_prefetch\" in it"
                     .into()
             }
             Self::Whole { least, most, unit } => {

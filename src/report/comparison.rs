@@ -26,7 +26,7 @@ pub struct Arm<'a> {
 pub fn comparison(arms: &[Arm], on_purpose: &[String]) -> String {
     let names: Vec<&str> = arms.iter().map(|arm| arm.run.arm.as_str()).collect();
     let sections = [
-        format!("# {}\n", names.join(" against ")),
+        format!("# {}\n", title(&names)),
         caution(arms, on_purpose).map(|words| format!("> **{words}**\n")).unwrap_or_default(),
         uncapped(arms),
         arms.iter()
@@ -45,6 +45,11 @@ pub fn comparison(arms: &[Arm], on_purpose: &[String]) -> String {
     ];
     let sections: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     sections.join("\n")
+}
+
+/// The arms by name; where they are too many for a title, how many.
+fn title(names: &[&str]) -> String {
+    if names.len() > 4 { format!("{} arms", names.len()) } else { names.join(" against ") }
 }
 
 /// What to say of runs that differ in more than one thing and in more than they were asked to (`on_purpose`; of runs that

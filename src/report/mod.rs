@@ -8,10 +8,11 @@ mod comparison_csv;
 mod differences;
 mod headline;
 mod markdown;
-mod observed;
+pub(crate) mod observed;
 mod page;
 mod reading;
 mod setup;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +21,10 @@ pub use comparison::{Arm, caution, comparison};
 pub use comparison_csv::comparison_csv;
 pub use differences::{SERVER, varied};
 pub use headline::headline;
+pub(crate) use markdown::Table;
 pub use page::page;
+pub(crate) use reading::{READING, limitations};
+pub use sweep::sweep;
 
 use crate::profile::FaultKind;
 use crate::store::{RunInfo, Summary};
@@ -29,12 +33,12 @@ use crate::store::{RunInfo, Summary};
 const NOT_KNOWN: &str = "not known";
 
 /// A figure in words, or that it is not known.
-fn or_not_known<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> String {
+pub(crate) fn or_not_known<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> String {
     figure.map_or_else(|| NOT_KNOWN.to_owned(), words)
 }
 
 /// A cap on operations, or that there is none.
-fn or_none(cap: Option<u64>) -> String {
+pub(crate) fn or_none(cap: Option<u64>) -> String {
     cap.map_or_else(|| "none".to_owned(), |cap| format!("{cap}/s"))
 }
 
@@ -56,12 +60,12 @@ fn after_the_fault(run: &RunInfo) -> &'static str {
 }
 
 /// The standby that the figures are of.
-fn faulted<'a>(run: &'a RunInfo, summary: &'a Summary) -> &'a str {
+pub(crate) fn faulted<'a>(run: &'a RunInfo, summary: &'a Summary) -> &'a str {
     summary.standby.as_deref().unwrap_or_else(|| run.faulted())
 }
 
 /// The length of the hang; a lower bound is called one.
-fn hang_in_words(summary: &Summary) -> String {
+pub(crate) fn hang_in_words(summary: &Summary) -> String {
     or_not_known(summary.hang_s, |hang_s| {
         let length = crate::human::seconds(hang_s);
         if summary.hang_ended == Some(false) { format!("at least {length}") } else { length }

@@ -28,7 +28,7 @@ where nobody wants to write, nothing is known. The hang is known to about a seco
 ";
 
 /// What was watched, a line each.
-pub(super) fn setup(watched: &Observed) -> Vec<String> {
+pub(crate) fn setup(watched: &Observed) -> Vec<String> {
     let rule = match watched.synchronous_standby_names.as_deref() {
         None => "not known".to_owned(),
         Some("") => "none, no commit waits for a standby".to_owned(),
@@ -49,7 +49,7 @@ pub(super) fn setup(watched: &Observed) -> Vec<String> {
 }
 
 /// The servers, a row each.
-pub(super) fn servers(watched: &Observed) -> String {
+pub(crate) fn servers(watched: &Observed) -> String {
     let mut table = Table::new(["node", "at", "version", "connects as", "not shown to this role"]);
     for server in &watched.servers {
         let ObservedServer { node, address, version, application_name, hidden } = server;
@@ -65,7 +65,7 @@ pub(super) fn servers(watched: &Observed) -> String {
 }
 
 /// The figures, a row each, with their units.
-pub(super) fn figures(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
+pub(crate) fn figures(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
     let is_marked = events.iter().any(|event| event.kind == EventKind::Fault);
     let (after, at) =
         if is_marked { (" after the mark", "at the mark") } else { ("", "when commits stopped") };

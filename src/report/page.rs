@@ -197,6 +197,7 @@ fn told(run: &RunInfo, event: &Event) -> String {
         EventKind::Interrupted => "interrupted",
         EventKind::Note => "note",
         EventKind::Disqualified => "disqualified",
+        EventKind::Concluded => "concluded",
     };
     let node = event.node.as_deref().map(|node| format!(" ({node})")).unwrap_or_default();
     let detail = if event.detail.is_empty() { String::new() } else { format!(": {}", event.detail) };
@@ -211,34 +212,6 @@ fn settings(run: &RunInfo) -> String {
 
 /// The command as it was typed, the path to the binary left out, quoted for a shell.
 fn command(run: &RunInfo) -> String {
-    let arguments = run.command_line.iter().skip(1).map(|argument| quoted(argument));
+    let arguments = run.command_line.iter().skip(1).map(|argument| human::shell_word(argument));
     std::iter::once("stall-lab".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@%+".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_owned()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_argument_a_shell_would_take_apart_is_quoted() {
-        for (argument, text) in [
-            ("--set", "--set"),
-            ("standby.read_iops=1000", "standby.read_iops=1000"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-            ("$HOME", "'$HOME'"),
-        ] {
-            assert_eq!(quoted(argument), text);
-        }
-    }
 }

@@ -26,13 +26,13 @@ stream behind the update's. The two are never added up.
 ";
 
 /// How to read the figures of this run.
-pub(super) fn reading(run: &RunInfo) -> String {
+pub(crate) fn reading(run: &RunInfo) -> String {
     let rest = if run.observed().is_some() { observed::READING } else { OF_THE_LAB };
     format!("{MECHANISM}{rest}")
 }
 
 /// What the run cannot show.
-pub(super) fn limitations(run: &RunInfo) -> String {
+pub(crate) fn limitations(run: &RunInfo) -> String {
     if run.observed().is_some() {
         return observed::LIMITATIONS.to_owned();
     }

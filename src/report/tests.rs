@@ -87,7 +87,7 @@ fn a_page_of_nothing_says_that_nothing_is_known() {
     story.events.clear();
     let page = page_of(&story);
     assert!(page.contains("No event was recorded."), "{page}");
-    assert!(page.contains("inconclusive: the run ended before the fault was injected."), "{page}");
+    assert!(page.contains("inconclusive: the run ended before the fault was injected (and 1 more"), "{page}");
 }
 
 #[test]

@@ -58,7 +58,10 @@ pub enum ArmError {
 }
 
 /// Runs an arm. None when the user stopped it before there was anything to judge.
-pub(super) async fn run(
+///
+/// # Errors
+/// When it cannot be set up, or its experiment or its result fails; what was recorded stays in its folder.
+pub async fn run_arm(
     site: &dyn Site,
     request: &Request,
     arm: &Arm,

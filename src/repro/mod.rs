@@ -1,6 +1,8 @@
 //! `stall-lab repro`: every arm from one loaded database, then side by side.
 
 mod arm;
+#[cfg(test)]
+mod mishaps;
 mod request;
 mod servers;
 mod site;
@@ -8,7 +10,7 @@ mod site;
 mod tests;
 
 pub(crate) use arm::fresh_run_id;
-pub use arm::{ArmError, ArmOutcome};
+pub use arm::{ArmError, ArmOutcome, run_arm};
 pub use request::{Arm, ArmsError, Expectation, Request, Teardown};
 pub use servers::server_names;
 pub use site::{ArmOrder, Ground, Raised, Site};
@@ -96,7 +98,7 @@ pub async fn repro(
         if stop.is_cancelled() {
             return Ok(outcome);
         }
-        let Some(ran) = arm::run(site, request, arm, ground, progress, stop).await? else {
+        let Some(ran) = run_arm(site, request, arm, ground, progress, stop).await? else {
             return Ok(outcome);
         };
         let interrupted = ran.ending == Ending::Interrupted;

@@ -13,7 +13,7 @@ use crate::image::ImageRequest;
 use crate::profile::{Prefetch, Profile};
 use crate::store::{RunFolder, Verdict};
 
-fn request(results: &Path, prefetch: &[Prefetch]) -> Request {
+pub(super) fn request(results: &Path, prefetch: &[Prefetch]) -> Request {
     let mut profile = Profile::load("smoke", &[]).unwrap();
     profile.watch.deadline = Duration::from_secs(120);
     Request {
@@ -26,7 +26,7 @@ fn request(results: &Path, prefetch: &[Prefetch]) -> Request {
     }
 }
 
-async fn carry_out(
+pub(super) async fn carry_out(
     site: &FakeSite,
     request: &Request,
     stop_after: Option<u64>,
@@ -42,7 +42,7 @@ async fn carry_out(
     repro(site, request, &Progress::silent(), &stop).await
 }
 
-fn folders(results: &TempDir) -> Vec<String> {
+pub(super) fn folders(results: &TempDir) -> Vec<String> {
     let entries = std::fs::read_dir(results.path().join("smoke")).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -297,6 +297,7 @@ impl fmt::Display for Column {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::is_standby_name;
 
     #[test]
     fn every_column_name_is_read_back_as_what_it_was() {
@@ -306,6 +307,31 @@ mod tests {
                 let column = Column::new(node, metric.clone());
                 assert_eq!(Column::parse(&column.to_string()), Some(column));
             }
+        }
+    }
+
+    #[test]
+    fn a_name_whose_columns_would_be_read_as_another_nodes_is_none_for_a_standby() {
+        let metrics: Vec<Metric> = Metric::FIXED.into_iter().chain([Metric::prefetched()]).collect();
+        let words = metrics.iter().flat_map(|metric| {
+            let name = metric.name();
+            let cuts: Vec<String> = name
+                .match_indices('_')
+                .map(|(at, _)| name.get(..at).unwrap_or_default().to_owned())
+                .collect();
+            cuts.into_iter().chain([name])
+        });
+        let mut names: Vec<String> =
+            words.flat_map(|word| [format!("a_{word}"), format!("a_{word}_b"), word]).collect();
+        names.sort();
+        names.dedup();
+        assert!(names.len() > 100);
+        for name in names {
+            let is_read_back = metrics.iter().all(|metric| {
+                let column = Column::new(&name, metric.clone());
+                Column::parse(&column.to_string()) == Some(column)
+            });
+            assert!(is_read_back || !is_standby_name(&name), "{name}");
         }
     }
 

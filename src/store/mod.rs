@@ -5,6 +5,7 @@
 
 mod events;
 mod folder;
+mod log;
 mod metric;
 mod run;
 mod subject;
@@ -13,10 +14,11 @@ mod timeline;
 mod wal;
 
 pub use events::{Event, EventKind, EventLog, read_events};
+pub(crate) use folder::replace;
 pub use folder::{RunFolder, StoreError};
 pub use metric::{Column, Metric};
 pub use run::{CapProof, NodeInfo, OwnBuild, Platform, Role, RunInfo, Server};
 pub use subject::{Observed, ObservedServer, Subject};
 pub use summary::{HangWait, NodeSummary, ProbeSummary, Summary, Verdict};
 pub use timeline::{Cell, Phase, Row, Timeline, TimelineWriter};
-pub use wal::{BlockCounts, RelationCounts, Stretch, WalAccount, WalModel, WalRange};
+pub use wal::{BlockCounts, LAST_LSN, RelationCounts, Stretch, WalAccount, WalModel, WalRange};

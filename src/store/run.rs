@@ -44,7 +44,37 @@ pub struct RunInfo {
 
 impl RunInfo {
     /// Version of the layout this lab writes.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
+
+    /// Does a run of this layout have a last word, [`EventKind::Concluded`](super::EventKind::Concluded), when it ended
+    /// as it should. Those of layout 1 have none.
+    #[must_use]
+    pub fn has_last_word(&self) -> bool {
+        self.schema >= 2
+    }
+
+    /// What cannot be so of any run of the lab; whoever judged it all the same would look for columns that are not
+    /// there.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let primaries = self.nodes.iter().filter(|node| node.role == Role::Primary).count();
+        if primaries != 1 {
+            return Some(format!("nodes: a run has one primary, this has {primaries}"));
+        }
+        let twice = self
+            .nodes
+            .iter()
+            .enumerate()
+            .find(|(at, node)| self.nodes.iter().take(*at).any(|earlier| earlier.name == node.name));
+        if let Some((_, node)) = twice {
+            return Some(format!("nodes: {:?} is there twice", node.name));
+        }
+        let faulted = self.faulted();
+        if self.profile().is_some() && !self.standbys().any(|node| node.name == faulted) {
+            return Some(format!("profile.fault.node: there is no standby {faulted:?} among the nodes"));
+        }
+        let uncapped = self.nodes.iter().find(|node| node.read_iops_cap == Some(0));
+        uncapped.map(|node| format!("nodes: {:?} is capped at 0 reads a second", node.name))
+    }
 
     /// The profile; none of servers that were only watched.
     #[must_use]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::profile::{Course, FaultKind};
-use crate::store::{Event, EventKind, Metric, Row, RunInfo, Timeline};
+use crate::store::{CapProof, Event, EventKind, Metric, Row, RunInfo, Timeline};
 
 use super::faulted;
 use super::gaps::{self, Gap, Witness};
@@ -130,6 +130,11 @@ impl<'a> Case<'a> {
         node.read_iops_cap
     }
 
+    /// What the probe of the faulted standby's disk measured before the run.
+    pub fn cap_proof(&self) -> Option<CapProof> {
+        self.run.nodes.iter().find(|node| node.name == self.faulted())?.cap_proof
+    }
+
     /// The first event of this kind.
     pub fn first(&self, kind: EventKind) -> Option<&'a Event> {
         self.events.iter().find(|event| event.kind == kind)
@@ -241,12 +246,12 @@ impl<'a> Case<'a> {
         if let Some(streaming) = row.number(node, &Metric::WalreceiverStreaming) {
             return Some(streaming > 0.0);
         }
-        // A standby that starts answers nobody until it is consistent: the primary knows whether it is connected.
+        // A standby that starts answers nobody until it is consistent, and one behind a full queue answers late: the
+        // primary knows whether it is connected.
         let primary_answers = row.number(self.run.primary(), &Metric::WalLsn).is_some();
         let restarted = self.restart().is_some_and(|restart| row.t_s > restart.to_s);
-        // Of servers that were only watched, it is known only where the primary ever told of this standby.
-        let told = || self.connected.contains(node);
-        let would_tell = restarted || (self.run.observed().is_some() && told());
+        // It is known only where the primary ever told of this standby.
+        let would_tell = restarted || self.connected.contains(node);
         (would_tell && primary_answers && row.text(node, &Metric::SyncState).is_none()).then_some(false)
     }
 

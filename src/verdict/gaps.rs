@@ -112,6 +112,26 @@ pub(super) fn gaps(timeline: &Timeline, primary: &str, witness: Witness) -> Vec<
     gaps
 }
 
+/// The longest stretch in the window that may have been without a commit: that of [`gaps`], with every second that was
+/// not seen taken for one without.
+pub(super) fn longest_unseen(timeline: &Timeline, primary: &str, window: Window) -> Option<Gap> {
+    let mut open: Option<Gap> = None;
+    let mut unseen = Vec::new();
+    let mut before: Option<&Row> = None;
+    for row in &timeline.rows {
+        let seen = row.number(primary, &Metric::Tps).is_some_and(|tps| tps > 0.0);
+        let start_s = before.map_or(row.t_s, |before| before.t_s);
+        let gap = open.get_or_insert(Gap { start_s, end_s: row.t_s, ending: Ending::RunEnded });
+        gap.end_s = if seen { start_of(row, before) } else { row.t_s };
+        if seen {
+            unseen.extend(open.take().map(|gap| Gap { ending: Ending::Commit, ..gap }));
+        }
+        before = Some(row);
+    }
+    unseen.extend(open);
+    longest(&unseen, window)
+}
+
 /// When the second of this row began. After missed ticks only the last of them counts as this row's: nothing is
 /// known of the others.
 fn start_of(row: &Row, before: Option<&Row>) -> f64 {

@@ -118,6 +118,7 @@ impl Story {
             None,
             "the log says \"terminating walreceiver process due to administrator command\"; the postmaster lives",
         );
+        self.concluded(140.5);
     }
 
     /// Puts a number into these rows.
@@ -170,11 +171,22 @@ impl Story {
         self
     }
 
-    /// Ends the run after this second.
-    pub fn cut_after(mut self, t_s: f64) -> Self {
+    /// Ends the run after this second, as a run ends.
+    pub fn cut_after(self, t_s: f64) -> Self {
+        let mut story = self.killed_after(t_s);
+        story.concluded(t_s);
+        story
+    }
+
+    /// Ends the files after this second, and nothing more.
+    pub fn killed_after(mut self, t_s: f64) -> Self {
         self.timeline.rows.retain(|row| row.t_s <= t_s);
         self.events.retain(|event| event.t_s <= t_s);
         self
+    }
+
+    fn concluded(&mut self, t_s: f64) {
+        self.event(t_s, EventKind::Concluded, None, None, "the servers' logs and states were looked at");
     }
 }
 

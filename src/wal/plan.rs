@@ -36,7 +36,8 @@ impl Ranges {
         let backlog = Replayed::backlog(standby, timeline, events);
         stretches.extend(backlog.map(|backlog| (Stretch::Backlog, backlog.wal.0, backlog.wal.1)));
         let end = stretches.iter().map(|stretch| stretch.2).max();
-        Some(Self { start: Some((first as u64).min(update.0)), end, stretches })
+        let start = stretches.iter().map(|stretch| stretch.1).fold(first as u64, u64::min);
+        Some(Self { start: Some(start), end, stretches })
     }
 
     /// Each stretch: which, from, to.
@@ -71,8 +72,9 @@ impl<'a> Replayed<'a> {
         Some(Self::new(standby, timeline, started.t_s, (started.lsn?, end)))
     }
 
-    /// What this standby had and had not replayed at the fault, from the fault on. Between two rows replay is taken to
-    /// go on evenly.
+    /// What this standby had and had not replayed at the fault, from the fault on; where the fault took the server down,
+    /// all that it replays anew when it is started again, from its last restartpoint on. Between two rows replay is taken
+    /// to go on evenly.
     #[must_use]
     pub fn backlog(standby: &'a str, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
         let fault_s = events.iter().find(|event| event.kind == EventKind::Fault)?.t_s;
@@ -80,8 +82,9 @@ impl<'a> Replayed<'a> {
         let mut received = timeline.series(standby, &Metric::ReceiveLsn);
         let (_, received) = received.find(|(t_s, _)| *t_s >= fault_s)?;
         // Casts of floats saturate; LSNs are exact in them up to 8 PB.
-        let wal = (replayed as u64, (received as u64).max(replayed as u64));
-        Some(Self::new(standby, timeline, fault_s, wal))
+        let (replayed, received) = (replayed as u64, received as u64);
+        let (from_s, from) = restarted(events).unwrap_or((fault_s, replayed));
+        Some(Self::new(standby, timeline, from_s, (from, received.max(replayed))))
     }
 
     fn new(standby: &'a str, timeline: &'a Timeline, from_s: f64, wal: (u64, u64)) -> Self {
@@ -101,6 +104,13 @@ impl<'a> Replayed<'a> {
         let value = |t_s| at(self.timeline, self.standby, metric, t_s);
         Some(value(self.to_s?)? - value(self.from_s)?).filter(|growth| *growth >= 0.0)
     }
+}
+
+/// When the server that the fault took down was started again, and where its replay began. It has lost its buffers, and
+/// its disk, mounted anew, what the operating system had of it.
+pub(crate) fn restarted(events: &[Event]) -> Option<(f64, u64)> {
+    let started = events.iter().find(|event| event.kind == EventKind::FaultEnded)?;
+    Some((started.t_s, started.lsn?))
 }
 
 /// When replay came to this place. Where that was between two rows, replay is taken to have gone on as fast as between

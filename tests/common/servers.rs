@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use stall_lab::image::ServerImage;
+
 const SCRIPT: &str = include_str!("servers.sh");
 
 /// One of the two.
@@ -45,7 +47,6 @@ impl Servers {
         let dir = home.path().join("servers");
         fs::create_dir(&dir).unwrap();
         certificates(&dir.join("certs"));
-        // It may be one file's, as a user may not write into another's folder.
         let (primary_port, standby_port) = (free_port(), free_port());
         if is_root() {
             run(Command::new("chown").args(["-R", "postgres"]).arg(&dir));
@@ -60,16 +61,14 @@ impl Servers {
         Some(servers)
     }
 
-    /// Of PostgreSQL 18, in a container of an image that the lab has built. None where there is none and tests may be
-    /// skipped for it, which is said.
-    pub fn in_container() -> Option<Self> {
-        let Some((image, bindir)) = image() else {
-            skip(
-                "STALL_LAB_REQUIRE_DOCKER",
-                "no docker command, or no server image of PostgreSQL 18 (stall-lab image build)",
-            );
+    /// In a container of an image that the lab has built. None where there is no `docker` command and tests may be skipped
+    /// for it, which is said.
+    pub fn in_container(image: &ServerImage) -> Option<Self> {
+        if Command::new("docker").arg("version").output().is_err() {
+            skip("STALL_LAB_REQUIRE_DOCKER", "there is no docker command");
             return None;
-        };
+        }
+        let (image, bindir) = (&image.reference, &image.bindir);
         let home = home();
         let certs = home.path().join("certs");
         certificates(&certs);
@@ -78,7 +77,7 @@ impl Servers {
         let mut docker = Command::new("docker");
         docker.args(["run", "-d", "--rm", "--name", &name, "--label", "org.stall-lab.test=servers"]);
         docker.args(["-p", &format!("127.0.0.1::{primary}"), "-p", &format!("127.0.0.1::{standby}")]);
-        docker.args(["--entrypoint", "sleep", &image, "3600"]);
+        docker.args(["--entrypoint", "sleep", image, "3600"]);
         run(&mut docker);
         let place = Place::Container { name: name.clone() };
         let mut servers = Self { home, place, primary_port: 0, standby_port: 0 };
@@ -86,7 +85,7 @@ impl Servers {
         run(Command::new("docker").arg("cp").arg(&certs).arg(format!("{name}:{dir}/certs")));
         exec(&name, "root", &["chown", "-R", "postgres", dir]);
         let mut script = Command::new("docker");
-        script.args(["exec", "-i", "-u", "postgres", &name, "sh", "-s", "--", &bindir, dir]);
+        script.args(["exec", "-i", "-u", "postgres", &name, "sh", "-s", "--", bindir, dir]);
         script.args([primary, standby].map(|port| port.to_string()));
         feed(&mut script, SCRIPT);
         let published = |port: u16| -> u16 {
@@ -149,6 +148,23 @@ impl Servers {
             }
         };
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Gives the primary another certificate and key, in PEM. It is the server that writes the files, so they are its own.
+    pub fn replace_certificate(&self, certificate: &[u8], key: &[u8]) {
+        let dir = match &self.place {
+            Place::Host { dir, .. } => dir.to_str().unwrap(),
+            Place::Container { .. } => CONTAINER.2,
+        };
+        for (name, pem) in [("server.crt", certificate), ("server.key", key)] {
+            // In base64 nothing needs an escape. A file that is there keeps its permissions.
+            let lines = String::from_utf8(pem.to_vec()).unwrap();
+            self.sql(
+                Node::Primary,
+                &format!("COPY (SELECT string_to_table('{}', chr(10))) TO '{dir}/{name}'", lines.trim()),
+            );
+        }
+        self.sql(Node::Primary, "SELECT pg_reload_conf()");
     }
 
     /// Changes a setting and waits until the server shows it.
@@ -238,18 +254,6 @@ fn host_bindir() -> Option<PathBuf> {
     Some(versions.filter_map(bindir).max()?.1)
 }
 
-/// Reference of a server image of PostgreSQL 18 that the lab has built, and where its programs are.
-fn image() -> Option<(String, String)> {
-    let format = "{{.Repository}}:{{.Tag}}";
-    let output =
-        Command::new("docker").args(["images", "--format", format, "stall-lab/postgres"]).output().ok()?;
-    let images = String::from_utf8(output.stdout).ok()?;
-    let image = images.lines().find(|image| image.contains(":18"))?.to_owned();
-    let label = "{{index .Config.Labels \"org.stall-lab.image.bindir\"}}";
-    let output = run(Command::new("docker").args(["image", "inspect", "--format", label, &image]));
-    Some((image, String::from_utf8(output.stdout).ok()?.trim().to_owned()))
-}
-
 fn skip(required_by: &str, why: &str) {
     assert!(std::env::var_os(required_by).is_none(), "{why}");
     eprintln!("SKIPPED: {why}");
@@ -305,7 +309,7 @@ fn exec(container: &str, user: &str, command: &[&str]) -> Output {
     run(Command::new("docker").args(["exec", "-u", user, container]).args(command))
 }
 
-fn run(command: &mut Command) -> Output {
+pub fn run(command: &mut Command) -> Output {
     let output = command.current_dir("/").output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     output

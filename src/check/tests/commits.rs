@@ -34,6 +34,8 @@ fn what_commits_do_without_a_standby_follows_from_the_rule_and_who_else_streams(
         ("standby", vec![("standby", catches_up)], Some(Commits::HangNow)),
         ("ANY 2 (standby, b)", vec![("standby", streams)], Some(Commits::HangNow)),
         ("b", vec![("standby", streams), ("b", streams)], Some(Commits::DoNotWait)),
+        // Two that never were given a name of their own.
+        ("*", vec![("standby", streams), ("standby", streams)], Some(Commits::GoOn)),
         // Who may not see states still sees that there is nobody else.
         ("standby", vec![("standby", hidden)], Some(Commits::Hang)),
         ("ANY 1 (standby, b)", vec![("standby", hidden), ("b", hidden)], None),
@@ -60,6 +62,16 @@ fn a_standby_that_does_not_say_its_name_has_that_of_the_only_walsender() {
     set_primary(&mut facts, &[("synchronous_standby_names", "gone")]);
     let gone = judged(&facts, None);
     assert_eq!((gone.standbys[0].name.as_str(), gone.standbys[0].commits), ("gone", Some(Commits::HangNow)));
+}
+
+#[test]
+fn of_two_with_the_same_name_the_one_that_was_not_asked_is_told_too() {
+    let facts = facts("*", &[("standby", Some("streaming")), ("standby", Some("streaming"))]);
+    let assessment = judged(&facts, None);
+    let places: Vec<Option<&str>> =
+        assessment.standbys.iter().map(|standby| standby.place.as_deref()).collect();
+    assert_eq!(places, [Some("db2:5432"), None]);
+    assert!(assessment.notes.iter().any(|note| note.contains("when the primary restarts")));
 }
 
 #[test]

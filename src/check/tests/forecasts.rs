@@ -76,7 +76,7 @@ fn the_worst_takes_the_densest_wal_that_was_seen_or_that_images_make() {
             sample.prefetched = Some(4_000 + 1_600);
         }
     });
-    let worst = only(&dense, Some(200)).worst.unwrap();
+    let worst = only(&dense, Some(1_000)).worst.unwrap();
     assert_eq!((worst.reads, worst.reads_from), (Some(4096 * 200), Some(DensityFrom::Interval)));
 }
 
@@ -147,4 +147,18 @@ fn a_counter_that_was_reset_meanwhile_says_nothing() {
     });
     let pace = only(&facts, None).pace.unwrap();
     assert_eq!((pace.prefetches_per_s, pace.bytes_per_s, pace.behind), (None, 8.0 * MB as f64 / 5.0, true));
+}
+
+#[test]
+fn no_more_reads_are_reckoned_than_the_disk_can_have_made() {
+    let mut facts = behind();
+    change(&mut facts, |standby| {
+        if let Seen::Value(sample) = &mut standby.samples.1 {
+            sample.prefetched = Some(4_000 + 1_200);
+        }
+    });
+    // 240 prefetches a second at 200 IOPS: the operating system had a sixth of the pages.
+    assert_eq!(only(&facts, Some(200)).predicted_reads, Some(16_625));
+    assert_eq!(only(&facts, Some(1_000)).predicted_reads, Some(16_625 * 6 / 5));
+    assert_eq!(only(&facts, None).predicted_reads, Some(16_625 * 6 / 5));
 }

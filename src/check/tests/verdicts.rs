@@ -88,6 +88,29 @@ fn a_standby_that_does_not_prefetch_and_keeps_up_is_not_exposed() {
 }
 
 #[test]
+fn a_backlog_of_the_moment_makes_nobody_exposed_and_replay_that_stands_still_is_said() {
+    let off = |from: u64, to: u64| {
+        changed(behind(), |facts| {
+            set(facts, &[("recovery_prefetch", "off")]);
+            change(facts, |standby| {
+                let sample = |at_s, replayed| ReplaySample { replay_lsn: Some(replayed), ..replay(at_s) };
+                standby.samples = (Seen::Value(sample(0.0, from)), Seen::Value(sample(5.0, to)));
+            });
+        })
+    };
+    // 4 MB left of 16 after five seconds; a record received in part; not moving.
+    let end = 205 * MB;
+    expect(&off(end - 16 * MB, end - 4 * MB), None, Verdict::NotExposed, "recovery_prefetch is off");
+    expect(&off(end - 8192, end - 8192), None, Verdict::NotExposed, "recovery_prefetch is off");
+    expect(
+        &off(end - 4 * MB, end - 4 * MB),
+        None,
+        Verdict::Unknown,
+        "4.0 MB wait to be replayed and replay does not go on",
+    );
+}
+
+#[test]
 fn without_page_images_and_without_a_backlog_nothing_can_be_said() {
     for prefetch in ["try", "off"] {
         let facts = changed(quiet(), |facts| {

@@ -22,7 +22,8 @@ pub(in crate::cli) struct CheckArgs {
     /// A standby; may be repeated. Of those that are not given only the primary's view is told
     #[arg(long, value_name = "CONNINFO")]
     pub standby: Vec<String>,
-    /// Operations a second that the standbys' disks allow; SQL does not tell. Without it a table shows common ones
+    /// Operations a second that the standbys' disks allow; SQL does not tell. Without it a table shows
+    /// common ones, and the worst case is judged at 500
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub iops: Option<u64>,
     /// Time between the two looks, up to an hour

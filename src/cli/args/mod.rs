@@ -1,7 +1,9 @@
 //! Every command and flag.
 
+mod bundle;
 mod check;
 mod observe;
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -9,10 +11,13 @@ use clap::{Args, Parser, Subcommand};
 
 pub(super) use check::CheckArgs;
 pub(super) use observe::ObserveArgs;
+pub(super) use sweep::SweepArgs;
 
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
+
+pub(super) use bundle::BundleArgs;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
 ///
@@ -40,9 +45,11 @@ check has codes of its own: check --help";
 pub(super) enum Command {
     /// Reproduce the stall: primary, IOPS-capped standby, update, fault, verdict and plot
     Repro(ReproArgs),
+    /// Measure the hang at many points, each several times: median, confidence interval, prediction
+    Sweep(SweepArgs),
     /// Say why replay took as long as it did, from a run's WAL or your own
     Explain(ExplainArgs),
-    /// Judge and draw again from the files of a run or a comparison; needs no Docker
+    /// Judge and draw again from the files of a run, a comparison or a sweep; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
@@ -50,6 +57,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Record servers of your own as a run of the lab is recorded, over SQL alone
     Observe(ObserveArgs),
+    // Its own words: those given here would stand in place of the longer ones.
+    Bundle(BundleArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows
@@ -199,7 +208,7 @@ pub(super) struct ExplainWalArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
-    /// Folders of runs or comparisons
+    /// Folders of runs, comparisons or sweeps
     #[arg(required = true, value_name = "RESULTS_DIR")]
     pub folders: Vec<PathBuf>,
 }
