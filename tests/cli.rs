@@ -42,6 +42,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "compare",
         "check",
         "bundle",
+        "observe",
         "profiles",
         "image",
         "cache",

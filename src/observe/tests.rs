@@ -63,11 +63,7 @@ fn primary(tps: f64, waiters: f64, waited_s: f64) -> Option<Vec<(Metric, f64)>> 
 
 fn standby(streams: bool) -> Option<Vec<(Metric, f64)>> {
     let streams = f64::from(u8::from(streams));
-    Some(vec![
-        (Metric::ReplayLsn, if streams > 0.0 { 1e9 } else { 9e8 }),
-        (Metric::WalreceiverStreaming, streams),
-        (Metric::ReplayPaused, 0.0),
-    ])
+    Some(vec![(Metric::ReplayLsn, 1e9), (Metric::WalreceiverStreaming, streams), (Metric::ReplayPaused, 0.0)])
 }
 
 /// Commits, except from second 20 to 50: then the standby is away and a session waits.
@@ -291,7 +287,7 @@ async fn a_primary_that_was_down_for_long_is_another_outage() {
     assert_eq!(summary.verdict, Verdict::Inconclusive);
     assert!(summary.reasons[0].starts_with("the primary did not answer for 30 s"), "{:?}", summary.reasons);
     // The probe's writes fail meanwhile, which is no hang of theirs either.
-    let script = (0..150).map(|_| Writes::Fails).collect();
+    let script = (0..250).map(|write| if write < 100 { Writes::Succeeds } else { Writes::Fails }).collect();
     let summary = watch_for(70, sources(), Some(probe(script).0), &[]).await.summary();
     assert_eq!(summary.verdict, Verdict::Inconclusive);
 }
@@ -400,7 +396,7 @@ async fn the_probe_shows_a_hang_of_an_idle_primary_and_counts_cancelled_commits_
     assert!((29.0..=33.0).contains(&hang_s), "{hang_s}");
     let probe = summary.probe.unwrap();
     assert_eq!((probe.committed_locally, probe.failed), (10, 0));
-    assert!(probe.acknowledged > 150, "{probe:?}");
+    assert!(probe.acknowledged > 140, "{probe:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -419,6 +415,7 @@ async fn a_stop_in_the_middle_of_a_hanging_write_removes_the_table_all_the_same(
     let left_behind = Some("DROP TABLE x".to_owned());
     assert_eq!(told.watched, Watched { ending: Ending::Interrupted, left_behind });
     assert_eq!(told.timeline.rows.len(), 20);
+    assert!(told.details(EventKind::Note).iter().any(|note| note.contains("committed on the primary alone")));
 }
 
 #[tokio::test(start_paused = true)]
