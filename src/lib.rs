@@ -21,5 +21,6 @@ pub mod report;
 pub mod repro;
 pub mod store;
 pub mod verdict;
+pub mod wait_for;
 pub mod wal;
 pub mod waldump;

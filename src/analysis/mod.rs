@@ -1,5 +1,9 @@
 //! From the files of a run to its verdict, its picture and its page. Needs no Docker and can be done again.
 
+mod wait_for;
+
+pub use wait_for::{WaitForAnalysed, wait_for};
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};

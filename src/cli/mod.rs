@@ -9,10 +9,12 @@ mod exit;
 mod explain;
 mod image;
 mod interrupt;
+mod log;
 mod plot;
 mod profiles;
 mod repro;
 mod scenarios;
+mod wait_for;
 
 use std::ffi::OsString;
 
@@ -52,6 +54,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
             Command::Explain(args) => explain::run(args).await,
+            Command::WaitFor(args) => wait_for::run(args, command_line).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Profiles(args) => profiles::run(&args),

@@ -1,11 +1,10 @@
 //! `stall-lab repro`
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use super::args::ReproArgs;
 use super::exit::UsageError;
-use super::{Exit, interrupt};
+use super::{Exit, interrupt, log};
 use crate::cluster::DockerSite;
 use crate::disk::Caps;
 use crate::docker::Engine;
@@ -24,7 +23,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
         return Ok(Exit::Success);
     }
     let progress = Progress::for_terminal();
-    log_to(&progress);
+    log::to(&progress);
     let stop = interrupt::stop_on_signal(&progress)?;
     progress.step("connecting to the Docker engine");
     let site = DockerSite::new(Engine::connect().await?, args.server.request());
@@ -75,17 +74,6 @@ fn name_of(profile: &str) -> String {
     Path::new(profile)
         .file_stem()
         .map_or_else(|| profile.to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
-/// The lab's own log: warnings, or what `STALL_LAB_LOG` says, as in `debug`.
-fn log_to(progress: &Progress) {
-    let asked_for = std::env::var("STALL_LAB_LOG").ok().and_then(|level| level.parse().ok());
-    let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt()
-        .with_max_level(asked_for.unwrap_or(tracing::Level::WARN))
-        .with_ansi(coloured);
-    // Only a second subscriber in one process could fail this.
-    let _ = log.with_writer(progress.clone()).try_init();
 }
 
 fn tell(outcome: &Outcome) {

@@ -9,6 +9,7 @@ mod load;
 mod logs;
 mod machine;
 mod node;
+mod pair;
 mod raise;
 mod site;
 mod teardown;

@@ -1,6 +1,7 @@
 //! Docker as the place where arms are run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lease::Lease;
 use super::logs;
+use super::pair::DockerPair;
 use super::raise::{Cluster, Order};
 use super::teardown::{Scope, tear_down};
 use crate::disk::{Cache, DiskHelper, GoldenKey, Room};
@@ -19,6 +21,7 @@ use crate::profile::Profile;
 use crate::progress::Progress;
 use crate::repro::{ArmOrder, Ground, Raised, Site};
 use crate::store::{NodeInfo, Platform, Server, WalAccount, WalModel};
+use crate::wait_for::{Pair, PairSite};
 use crate::wal::Ranges;
 
 /// An engine, and the server that is to run on it.
@@ -81,6 +84,31 @@ impl DockerSite {
         );
         Ok(())
     }
+
+    /// Sets up an order's nodes.
+    async fn cluster(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Cluster> {
+        let image = self.image()?.clone();
+        let golden =
+            GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image_bytes()).file_name();
+        let ArmOrder { run_id, profile, caps, logs } = order;
+        let order = Order { run_id, profile, image, golden, caps, logs };
+        let (run_id, logs) = (order.run_id.clone(), order.logs.clone());
+        let raised = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await;
+        if raised.is_err()
+            && let Err(error) = logs::save(&self.engine, &run_id, &logs).await
+        {
+            progress.note(&format!("the servers' logs could not be saved: {error:#}"));
+        }
+        let cluster = raised?;
+        if let Some(node) = cluster.nodes().find(|node| !node.disk.direct_io) {
+            progress.note(&format!(
+                "{}: the engine's file system does not do direct I/O; reads that its page cache serves count against \
+                 the cap as others do, but cost the disk below nothing",
+                node.name
+            ));
+        }
+        Ok(cluster)
+    }
 }
 
 #[async_trait]
@@ -105,31 +133,11 @@ impl Site for DockerSite {
     }
 
     async fn abandon(&self, progress: &Progress) {
-        self.tear_down(&self.run_id, progress).await;
+        Site::tear_down(self, &self.run_id, progress).await;
     }
 
     async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Box<dyn Raised>> {
-        let image = self.image()?.clone();
-        let golden =
-            GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image_bytes()).file_name();
-        let ArmOrder { run_id, profile, caps, logs } = order;
-        let order = Order { run_id, profile, image, golden, caps, logs };
-        let (run_id, logs) = (order.run_id.clone(), order.logs.clone());
-        let raised = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await;
-        if raised.is_err()
-            && let Err(error) = logs::save(&self.engine, &run_id, &logs).await
-        {
-            progress.note(&format!("the servers' logs could not be saved: {error:#}"));
-        }
-        let cluster = raised?;
-        if let Some(node) = cluster.nodes().find(|node| !node.disk.direct_io) {
-            progress.note(&format!(
-                "{}: the engine's file system does not do direct I/O; reads that its page cache serves count against \
-                 the cap as others do, but cost the disk below nothing",
-                node.name
-            ));
-        }
-        Ok(Box::new(cluster))
+        Ok(Box::new(self.cluster(order, progress).await?))
     }
 
     async fn tear_down(&self, run_id: &str, progress: &Progress) {
@@ -143,6 +151,30 @@ impl Site for DockerSite {
                 progress.note(&format!("nothing could be removed: {error}; `stall-lab clean` tries again"))
             }
         }
+    }
+}
+
+#[async_trait]
+impl PairSite for DockerSite {
+    async fn version(&self, progress: &Progress) -> anyhow::Result<String> {
+        let image = self.image.get_or_try_init(|| self.resolve_image(progress)).await?;
+        Ok(image.version.short().to_owned())
+    }
+
+    async fn prepare(&self, profile: &Profile, progress: &Progress) -> anyhow::Result<Ground> {
+        Site::prepare(self, &[profile], progress).await
+    }
+
+    async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Arc<dyn Pair>> {
+        Ok(Arc::new(DockerPair::new(self.cluster(order, progress).await?)?))
+    }
+
+    async fn tear_down(&self, run_id: &str, progress: &Progress) {
+        Site::tear_down(self, run_id, progress).await;
+    }
+
+    async fn abandon(&self, progress: &Progress) {
+        Site::abandon(self, progress).await;
     }
 }
 

@@ -4,11 +4,13 @@ mod access;
 mod connection;
 mod primary;
 mod relations;
+mod session;
 mod source;
 mod standby;
 
 pub use access::Access;
 pub use connection::{Connection, PostgresError};
 pub use primary::{PrimaryInquiry, ReplicationState};
+pub use session::{Answer, CREATE_TABLE, Session, SqlError};
 pub use source::{Inquiry, SqlSource};
 pub use standby::StandbyInquiry;

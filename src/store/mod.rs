@@ -9,6 +9,7 @@ mod metric;
 mod run;
 mod summary;
 mod timeline;
+mod wait_for;
 mod wal;
 
 pub use events::{Event, EventKind, EventLog, read_events};
@@ -17,4 +18,8 @@ pub use metric::{Column, Metric};
 pub use run::{CapProof, NodeInfo, Platform, Role, RunInfo, Server};
 pub use summary::{NodeSummary, Summary, Verdict};
 pub use timeline::{Cell, Phase, Row, Timeline, TimelineWriter};
+pub use wait_for::{
+    LatencySummary, LoadRatio, LoadSummary, LoadWindow, Refusal, RefusalSummary, Trial, WaitForFolder,
+    WaitForInfo, WaitForRows, WaitForSummary, WakeReturn, WakeSummary,
+};
 pub use wal::{BlockCounts, RelationCounts, Stretch, WalAccount, WalModel, WalRange};

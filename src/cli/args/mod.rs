@@ -1,5 +1,7 @@
 //! Every command and flag.
 
+mod wait_for;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -7,6 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
+
+pub(super) use wait_for::WaitForArgs;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
 ///
@@ -35,6 +39,8 @@ pub(super) enum Command {
     Repro(ReproArgs),
     /// Say why replay took as long as it did, from a run's WAL or your own
     Explain(ExplainArgs),
+    /// Measure PostgreSQL 19's WAIT FOR LSN against polling on an asynchronous standby
+    WaitFor(WaitForArgs),
     /// Judge and draw again from the files of a run or a comparison; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
