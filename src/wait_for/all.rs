@@ -19,6 +19,9 @@ use crate::store::{StoreError, WaitForFolder, WaitForInfo};
 /// The nodes of every run.
 const PROFILE: &str = include_str!("../../profiles/wait-for.toml");
 
+/// `max_connections` as servers have it by themselves.
+const SERVERS_OWN: u32 = 100;
+
 /// What came of a run.
 #[derive(Debug)]
 pub struct Outcome {
@@ -117,8 +120,9 @@ pub async fn run(
 /// The nodes, with room for all sessions.
 fn profile(request: &Request) -> Result<Profile, Problems> {
     let mut profile = Template::of_text("profiles/wait-for.toml", PROFILE).profile(&[])?;
-    // And for the lab's own, replication, and those that a server keeps to itself.
-    let connections = request.most_sessions() + 30;
+    // And for the lab's own and those that a server keeps to itself. Not fewer than the server that loaded the database
+    // had, or a standby refuses to start.
+    let connections = (request.most_sessions() + 30).max(SERVERS_OWN);
     profile.postgres.common.insert("max_connections".to_owned(), connections.to_string());
     if !request.parts.contains(&Part::Refusals) {
         profile.standby.retain(|standby| standby.name == Node::Standby.name());
