@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::explain::Explanation;
 use crate::plot::{self, PlotError, Recorded};
 use crate::report::{self, Arm};
-use crate::store::{Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
+use crate::store::{Event, RunFolder, RunInfo, StoreError, Summary, Timeline, WaitForFolder};
 use crate::verdict;
 
 /// Why a run could not be analysed.
@@ -35,7 +35,7 @@ pub enum AnalysisError {
     #[error("comparison.csv: {0}")]
     Table(#[from] csv::Error),
     /// The folder is neither of a run nor of a comparison.
-    #[error("{path} has neither run.json nor comparison.json: it is no folder of results", path = path.display())]
+    #[error("{path} has neither run.json nor comparison.json nor wait-for.json: it is no folder of results", path = path.display())]
     NoResults {
         /// The folder.
         path: PathBuf,
@@ -145,6 +145,8 @@ pub enum Redrawn {
     Run(Box<Analysed>),
     /// A comparison of so many runs.
     Comparison(usize),
+    /// A run of `wait-for`.
+    WaitFor(Box<WaitForAnalysed>),
 }
 
 /// Judges and draws again what is in a folder of results: a run, or a comparison and all its runs.
@@ -154,6 +156,9 @@ pub enum Redrawn {
 pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
     let members = path.join(MEMBERS);
     if !members.exists() {
+        if path.join(WaitForFolder::MARK).exists() {
+            return Ok(Redrawn::WaitFor(Box::new(wait_for(WaitForFolder::at(path))?)));
+        }
         if !path.join("run.json").exists() {
             return Err(AnalysisError::NoResults { path: path.to_owned() });
         }

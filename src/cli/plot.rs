@@ -11,6 +11,10 @@ pub(super) fn run(args: &PlotArgs) -> anyhow::Result<Exit> {
             Redrawn::Run(run) => {
                 println!("{}\n  {}", report::headline(&run.run, &run.summary), folder.display())
             }
+            Redrawn::WaitFor(run) => {
+                print!("{}", report::wait_for::headline(&run.info, &run.summary));
+                println!("  {}", folder.display());
+            }
             Redrawn::Comparison(runs) => println!("{runs} runs side by side\n  {}", folder.display()),
         }
     }

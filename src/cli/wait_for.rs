@@ -7,6 +7,7 @@ use crate::cluster::DockerSite;
 use crate::docker::Engine;
 use crate::image::ImageRequest;
 use crate::progress::Progress;
+use crate::report;
 use crate::wait_for::{self, Request, Support, WaitForError};
 
 pub(super) async fn run(args: WaitForArgs, command_line: Vec<String>) -> anyhow::Result<Exit> {
@@ -29,6 +30,7 @@ pub(super) async fn run(args: WaitForArgs, command_line: Vec<String>) -> anyhow:
         ended => ended?,
     };
     if let Some(analysed) = &outcome.analysed {
+        print!("{}", report::wait_for::headline(&analysed.info, &analysed.summary));
         println!("  {}", analysed.folder.path().display());
     }
     Ok(if outcome.interrupted { Exit::Interrupted } else { Exit::Success })

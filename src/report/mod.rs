@@ -13,6 +13,7 @@ mod reading;
 mod setup;
 #[cfg(test)]
 mod tests;
+pub mod wait_for;
 
 pub use attribution::{attribution, prediction};
 pub use comparison::{Arm, caution, comparison};

@@ -195,6 +195,8 @@ pub struct LatencySummary {
     pub median_ms: f64,
     /// 95 % bootstrap interval of the median.
     pub median_interval_ms: Option<[f64; 2]>,
+    /// The median of the time from the commit's return, so with the question for the LSN; null for a round trip.
+    pub from_commit_median_ms: Option<f64>,
     /// The mean.
     pub mean_ms: f64,
     /// 95 % bootstrap interval of the mean.
@@ -236,8 +238,13 @@ pub struct LoadSummary {
     pub cpu_peak_pct: Option<f64>,
     /// CPU of the client, percent of one CPU.
     pub client_cpu_pct: Option<f64>,
+    /// CPU of the primary, percent of one CPU.
+    pub primary_cpu_pct: Option<f64>,
     /// Share of the machine's CPUs that was busy, percent of all of them.
     pub machine_busy_pct: Option<f64>,
+    /// CPU that neither client nor servers used, percent of one CPU: other programs, and what the kernel does for disk and
+    /// network in its own threads.
+    pub other_cpu_pct: Option<f64>,
     /// Was the client what limited the figures; null where its CPU is not known.
     pub client_bound: Option<bool>,
     /// Queries a second that the standby answered.

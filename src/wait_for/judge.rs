@@ -22,7 +22,7 @@ const FULL_MACHINE: f64 = 0.95;
 pub fn judge(info: &WaitForInfo, rows: &WaitForRows) -> WaitForSummary {
     let round_trips = times(&rows.latency, ROUND_TRIP, None);
     let empty_round_trip_ms = estimate::median(&round_trips);
-    let load: Vec<LoadSummary> = rows.load.iter().map(|window| load(window, info.client_threads)).collect();
+    let load: Vec<LoadSummary> = rows.load.iter().map(|window| load(window, info)).collect();
     WaitForSummary {
         server_version: info.server.version.clone(),
         conclusive: Conclusions::of(&info.server.version) == Conclusions::Drawn,
@@ -62,6 +62,13 @@ fn latency(trials: &[Trial], round_trip: Option<f64>) -> Vec<LatencySummary> {
             min_ms: share(0.0)?,
             median_ms: median.value,
             median_interval_ms: median.low.zip(median.high).map(|(low, high)| [low, high]),
+            from_commit_median_ms: estimate::median(
+                &trials
+                    .iter()
+                    .filter(same)
+                    .filter_map(|trial| Some(trial.lsn_ms? + trial.wait_ms))
+                    .collect::<Vec<_>>(),
+            ),
             mean_ms: mean.value,
             mean_interval_ms: mean.low.zip(mean.high).map(|(low, high)| [low, high]),
             p95_ms: share(0.95)?,
@@ -75,7 +82,7 @@ fn latency(trials: &[Trial], round_trip: Option<f64>) -> Vec<LatencySummary> {
     methods.iter().flat_map(|method| parts.iter().filter_map(move |repeat| of(method, *repeat))).collect()
 }
 
-fn load(window: &LoadWindow, client_threads: usize) -> LoadSummary {
+fn load(window: &LoadWindow, info: &WaitForInfo) -> LoadSummary {
     let seconds = window.window_s;
     let completions = window.completions as f64;
     let percent = |cpu_s: Option<f64>| cpu_s.map(|cpu_s| cpu_s / seconds * 100.0);
@@ -93,8 +100,10 @@ fn load(window: &LoadWindow, client_threads: usize) -> LoadSummary {
         cpu_mean_pct: percent(window.standby_cpu_s),
         cpu_peak_pct: window.standby_cpu_peak_pct,
         client_cpu_pct: percent(window.client_cpu_s),
+        primary_cpu_pct: percent(window.primary_cpu_s),
         machine_busy_pct: window.machine_busy.map(|busy| busy * 100.0),
-        client_bound: client_bound(window, client_threads),
+        other_cpu_pct: other_cpu_s(window, info.platform.cpus).map(|cpu_s| cpu_s / seconds * 100.0),
+        client_bound: client_bound(window, info.client_threads),
         standby_queries_per_s: window.standby_queries as f64 / seconds,
         p50_ms: window.p50_ms,
         p99_ms: window.p99_ms,
@@ -102,6 +111,14 @@ fn load(window: &LoadWindow, client_threads: usize) -> LoadSummary {
         wait_p50_ms: window.wait_p50_ms,
         wait_p99_ms: window.wait_p99_ms,
     }
+}
+
+/// CPU time of what is neither client nor server. Ticks and cgroup counters do not agree to the last of it: less than
+/// none is none.
+fn other_cpu_s(window: &LoadWindow, cpus: Option<u64>) -> Option<f64> {
+    let busy_s = window.machine_busy? * cpus? as f64 * window.window_s;
+    let own_s = window.standby_cpu_s? + window.primary_cpu_s? + window.client_cpu_s?;
+    Some((busy_s - own_s).max(0.0))
 }
 
 /// Was the client what limited a window: its threads were full, or the machine was and the client took more of it than
@@ -116,8 +133,7 @@ fn client_bound(window: &LoadWindow, client_threads: usize) -> Option<bool> {
 }
 
 /// `wait-for` over `busy-poll`, where a round has both.
-#[must_use]
-pub fn ratios(load: &[LoadSummary]) -> Vec<LoadRatio> {
+fn ratios(load: &[LoadSummary]) -> Vec<LoadRatio> {
     let (wait_for, busy_poll) = (Method::WAIT_FOR.to_string(), Method::BusyPoll.to_string());
     let mut pairs: BTreeMap<(&str, u32), Vec<Comparison<'_>>> = BTreeMap::new();
     for window in load.iter().filter(|window| window.method == wait_for) {
@@ -126,13 +142,9 @@ pub fn ratios(load: &[LoadSummary]) -> Vec<LoadRatio> {
                 && (&other.shape, other.workers, other.repeat, other.rate_per_s)
                     == (&window.shape, window.workers, window.repeat, window.rate_per_s)
         };
-        // Windows of the sweep may have as many workers as those that are compared, and the same number of a round:
-        // they are another measurement, of other length. The first is of those that are compared.
         let Some(other) = load.iter().find(same_round) else { continue };
-        let pairs = pairs.entry((window.shape.as_str(), window.workers)).or_default();
-        if pairs.iter().all(|pair| pair.busy_poll != other) {
-            pairs.push(Comparison { wait_for: window, busy_poll: other });
-        }
+        let both = Comparison { wait_for: window, busy_poll: other };
+        pairs.entry((window.shape.as_str(), window.workers)).or_default().push(both);
     }
     let of = |((shape, workers), pairs): ((&str, u32), Vec<Comparison<'_>>)| {
         let ratio = |of: &dyn Fn(&LoadSummary) -> Option<f64>| {
@@ -154,11 +166,9 @@ pub fn ratios(load: &[LoadSummary]) -> Vec<LoadRatio> {
 
 /// Two windows of one round.
 #[derive(Debug, Clone, Copy)]
-pub struct Comparison<'a> {
-    /// With `WAIT FOR`.
-    pub wait_for: &'a LoadSummary,
-    /// With the busy poll.
-    pub busy_poll: &'a LoadSummary,
+struct Comparison<'a> {
+    wait_for: &'a LoadSummary,
+    busy_poll: &'a LoadSummary,
 }
 
 fn wake(returns: &[WakeReturn]) -> Vec<WakeSummary> {

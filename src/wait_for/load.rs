@@ -29,8 +29,11 @@ pub(super) async fn measure(
     let mut random = StdRng::seed_from_u64(request.seed.wrapping_add(1));
     let mut windows: Vec<LoadWindow> = Vec::new();
     let closed = rounds(request, &[request.workers], request.seconds, request.load_repeat, &mut random);
-    let sweep = rounds(request, &request.sweep, request.sweep_seconds, request.sweep_repeat, &mut random);
-    let open = rounds(request, &[request.workers], request.seconds, request.load_repeat, &mut random);
+    // What is compared need not be swept as well.
+    let swept: Vec<u32> =
+        request.sweep.iter().copied().filter(|workers| *workers != request.workers).collect();
+    let sweep = rounds(request, &swept, request.sweep_seconds, request.sweep_repeat, &mut random);
+    let open = rounds(request, &[request.workers], request.seconds, request.open_repeat, &mut random);
     let total = closed.len() + sweep.len() + if request.open == OpenLoop::Off { 0 } else { open.len() };
     let mut run = async |specs: Vec<Spec>, windows: &mut Vec<LoadWindow>| -> anyhow::Result<()> {
         for spec in specs {

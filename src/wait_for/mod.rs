@@ -16,13 +16,16 @@ mod pair;
 mod refusals;
 mod request;
 mod server;
+#[cfg(test)]
+pub(crate) mod testing;
 mod wake;
 mod window;
 
 pub use all::{Outcome, WaitForError, run};
 pub use estimate::Estimate;
-pub use judge::{Comparison, judge, ratios};
+pub use judge::judge;
 pub use method::{Method, Mode, NotAMethod, Waited};
 pub use pair::{Node, Pair, PairSite, Session, Usage};
+pub use refusals::Expected;
 pub use request::{OpenLoop, Part, Request};
 pub use server::{Conclusions, Support};

@@ -66,6 +66,8 @@ pub struct Request {
     pub sweep_repeat: u32,
     /// What the open loop does.
     pub open: OpenLoop,
+    /// Rounds of the open loop.
+    pub open_repeat: u32,
     /// How many wait for one LSN.
     pub waiters: Vec<u32>,
     /// Rounds for each.
@@ -112,8 +114,8 @@ impl Request {
             Part::Load => {
                 let window = |seconds: u32| f64::from(seconds) + WINDOW_OVERHEAD_S;
                 let methods = self.load_methods.len();
-                let open = if self.open == OpenLoop::Off { 0.0 } else { 1.0 };
-                times(methods, self.load_repeat) * window(self.seconds) * (1.0 + open)
+                let open = if self.open == OpenLoop::Off { 0 } else { self.open_repeat };
+                times(methods, self.load_repeat + open) * window(self.seconds)
                     + times(methods * self.sweep.len(), self.sweep_repeat) * window(self.sweep_seconds)
             }
             Part::Wake => times(self.waiters.len(), self.wake_repeat) * WAKE_S,
@@ -158,7 +160,9 @@ impl Request {
                     OpenLoop::HalfOfTheSlower => {
                         words += "; the same as an open loop, at half the slower's rate"
                     }
-                    OpenLoop::Rate(rate) => words += &format!("; the same as an open loop, at {rate}/s"),
+                    OpenLoop::Rate(rate) => {
+                        words += &format!("; {} as an open loop, at {rate}/s", self.open_repeat)
+                    }
                 }
                 if !self.sweep.is_empty() {
                     words += &format!(

@@ -160,7 +160,8 @@ const MOST_SESSIONS: i64 = 500;
 
 const LATENCY_REPEAT: u32 = 3;
 const LOAD_REPEAT: u32 = 6;
-const SWEEP_REPEAT: u32 = 2;
+const OPEN_REPEAT: u32 = 3;
+const SWEEP_REPEAT: u32 = 3;
 const SWEEP_SECONDS: u32 = 2;
 const WAKE_REPEAT: u32 = 10;
 
@@ -228,6 +229,7 @@ impl WaitForPart {
             sweep_seconds: SWEEP_SECONDS,
             sweep_repeat: SWEEP_REPEAT,
             open: OpenLoop::Off,
+            open_repeat: OPEN_REPEAT,
             waiters: Vec::new(),
             wake_repeat: WAKE_REPEAT,
         };
