@@ -1,5 +1,7 @@
 //! `stall-lab wait-for`
 
+use anyhow::Context as _;
+
 use super::args::WaitForArgs;
 use super::exit::UsageError;
 use super::{Exit, interrupt, log};
@@ -8,7 +10,7 @@ use crate::docker::Engine;
 use crate::image::ImageRequest;
 use crate::progress::Progress;
 use crate::report;
-use crate::wait_for::{self, Request, Support, WaitForError};
+use crate::wait_for::{self, Clients, Order, Request, Support, WaitForError};
 
 pub(super) async fn run(args: WaitForArgs, command_line: Vec<String>) -> anyhow::Result<Exit> {
     let (request, common) = (args.part.request(), args.part.common());
@@ -23,7 +25,9 @@ pub(super) async fn run(args: WaitForArgs, command_line: Vec<String>) -> anyhow:
     let stop = interrupt::stop_on_signal(&progress)?;
     progress.step("connecting to the Docker engine");
     let site = DockerSite::new(Engine::connect().await?, image);
-    let outcome = wait_for::run(&site, &request, &common.results, command_line, &progress, &stop).await;
+    let clients = Clients::on_every_cpu().context("starting the clients' threads")?;
+    let order = Order { request: &request, results: &common.results, command_line, clients };
+    let outcome = wait_for::run(&site, order, &progress, &stop).await;
     progress.finish();
     let outcome = match outcome {
         Err(WaitForError::Server(objection)) => return Err(UsageError(objection).into()),

@@ -1,5 +1,6 @@
 //! A whole run: the nodes, the parts in their order, the files.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -64,27 +65,40 @@ pub enum WaitForError {
     Analyse(#[from] AnalysisError),
 }
 
+/// What is run, and where to.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// What was asked for.
+    pub request: &'a Request,
+    /// Folder for results.
+    pub results: &'a Path,
+    /// The command as it was typed.
+    pub command_line: Vec<String>,
+    /// Where the clients run.
+    pub clients: Clients,
+}
+
 /// What a run is carried out with.
 #[derive(Debug, Clone, Copy)]
 struct Means<'a> {
     request: &'a Request,
+    clients: &'a Clients,
     progress: &'a Progress,
     stop: &'a CancellationToken,
 }
 
-/// Carries out a request in a new folder of `results`. A cancelled `stop` ends it; what was measured is kept.
+/// Carries out an order in a new folder of its results. A cancelled `stop` ends it; what was measured is kept.
 ///
 /// # Errors
 /// When a step fails. The nodes are removed in any case.
 pub async fn run(
     site: &dyn PairSite,
-    request: &Request,
-    results: &std::path::Path,
-    command_line: Vec<String>,
+    order: Order<'_>,
     progress: &Progress,
     stop: &CancellationToken,
 ) -> Result<Outcome, WaitForError> {
-    let means = Means { request, progress, stop };
+    let Order { request, results, command_line, clients } = order;
+    let means = Means { request, clients: &clients, progress, stop };
     let mut profile = profile(request)?;
     let ground = match stop.run_until_cancelled(ground(site, &mut profile, means)).await {
         Some(Ok(ground)) => ground,
@@ -98,7 +112,7 @@ pub async fn run(
     };
     let started = Timestamp::now();
     let folder = WaitForFolder::create(results, &started.strftime("%Y%m%dT%H%M%SZ").to_string())?;
-    let mut info = info(request, command_line, &profile, ground, started);
+    let mut info = info(means, command_line, &profile, ground, started);
     folder.save_info(&info)?;
     let logs = folder.logs_path()?;
     let order = ArmOrder { run_id: info.run_id.clone(), profile: profile.clone(), caps: Caps::Off, logs };
@@ -159,7 +173,7 @@ async fn ground(
 }
 
 fn info(
-    request: &Request,
+    Means { request, clients, .. }: Means<'_>,
     command_line: Vec<String>,
     profile: &Profile,
     ground: Ground,
@@ -177,7 +191,7 @@ fn info(
         server: ground.server,
         platform: ground.platform,
         node_cpus: profile.primary.cpus,
-        client_threads: 0,
+        client_threads: clients.threads(),
         nodes: Vec::new(),
         finished: Vec::new(),
     }
@@ -190,26 +204,25 @@ async fn conduct(
     info: &mut WaitForInfo,
     means: Means<'_>,
 ) -> Result<(), WaitForError> {
-    let failed =
-        |part, source| WaitForError::Part { part, folder: folder.path().display().to_string(), source };
-    let clients = Clients::on_every_cpu().context("the clients' threads");
-    let clients = clients.map_err(|error| failed("clients", error))?;
-    info.client_threads = clients.threads();
-    let ended = carry_out(&pair, &clients, folder, info, means).await;
+    let ended = carry_out(&pair, folder, info, means).await;
     if let Err(error) = pair.save_logs().await {
         means.progress.note(&format!("the servers' logs could not be saved: {error:#}"));
     }
-    ended.map_err(|(part, source)| failed(part, source))
+    ended.map_err(|(part, source)| WaitForError::Part {
+        part,
+        folder: folder.path().display().to_string(),
+        source,
+    })
 }
 
 async fn carry_out(
     pair: &Arc<dyn Pair>,
-    clients: &Clients,
     folder: &WaitForFolder,
     info: &mut WaitForInfo,
-    Means { request, progress, stop }: Means<'_>,
+    means: Means<'_>,
 ) -> Result<(), (&'static str, anyhow::Error)> {
     const SETUP: &str = "setting up";
+    let Means { request, clients, progress, stop } = means;
     let in_setup = |error| (SETUP, error);
     info.nodes = pair.describe().await.map_err(in_setup)?;
     folder.save_info(info).map_err(|error| in_setup(error.into()))?;
@@ -232,7 +245,7 @@ async fn carry_out(
             part.name(),
             crate::human::seconds(request.seconds_of(*part))
         ));
-        let run = run_part(*part, pair, clients, upstream.as_deref(), folder, request, progress);
+        let run = run_part(*part, pair, upstream.as_deref(), folder, means);
         match stop.run_until_cancelled(run).await {
             None => return Ok(()),
             Some(ended) => ended.map_err(|error| (part.name(), error))?,
@@ -246,11 +259,9 @@ async fn carry_out(
 async fn run_part(
     part: Part,
     pair: &Arc<dyn Pair>,
-    clients: &Clients,
     upstream: Option<&str>,
     folder: &WaitForFolder,
-    request: &Request,
-    progress: &Progress,
+    Means { request, clients, progress, .. }: Means<'_>,
 ) -> anyhow::Result<()> {
     match part {
         Part::Latency => {

@@ -13,7 +13,7 @@ use tokio::task::{JoinError, JoinSet};
 
 /// The clients' threads. They end when this is dropped, with whatever still runs on them.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub struct Clients {
     handles: Vec<Handle>,
     /// Dropping one ends its thread's runtime.
     _running: Vec<oneshot::Sender<()>>,
@@ -24,7 +24,7 @@ impl Clients {
     ///
     /// # Errors
     /// When a thread or its runtime cannot be made.
-    pub(super) fn on_every_cpu() -> io::Result<Self> {
+    pub fn on_every_cpu() -> io::Result<Self> {
         let cpus = thread::available_parallelism()?.get();
         let (mut handles, mut running) = (Vec::new(), Vec::new());
         for number in 0..cpus {
@@ -41,7 +41,7 @@ impl Clients {
 
     /// The runtime of the caller alone, for tests under virtual time.
     #[cfg(test)]
-    pub(super) fn here() -> Self {
+    pub(crate) fn here() -> Self {
         Self { handles: vec![Handle::current()], _running: Vec::new() }
     }
 

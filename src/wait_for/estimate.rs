@@ -89,7 +89,8 @@ pub(super) fn ratio(ratios: &[f64]) -> Option<Estimate> {
     let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).filter(|log| log.is_finite()).collect();
     let centre = mean(&logs)?;
     let freedom = logs.len() - 1;
-    let half = (freedom > 0).then(|| {
+    // Of two rounds it would span orders of magnitude, and say nothing.
+    let half = (freedom > 1).then(|| {
         let variance = logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>() / freedom as f64;
         let t = STUDENT_T.get(freedom - 1).copied().unwrap_or(1.96);
         t * (variance / logs.len() as f64).sqrt()
@@ -140,12 +141,14 @@ mod tests {
 
     #[test]
     fn the_interval_of_ratios_is_students() {
-        let found = ratio(&[1.0, 4.0]).unwrap();
+        let found = ratio(&[1.0, 2.0, 4.0]).unwrap();
         assert!((found.value - 2.0).abs() < 1e-9);
-        // Logs 0 and 1.386: deviation 0.980, over the root of 2, times 12.706.
-        assert!((found.high.unwrap() / (2.0 * (12.706f64 * 0.693_147).exp()) - 1.0).abs() < 1e-3);
+        // Logs 0, 0.693 and 1.386: deviation 0.693, over the root of 3, times 4.303.
+        assert!((found.high.unwrap() / (2.0 * (4.303f64 * 0.400_19).exp()) - 1.0).abs() < 1e-3);
         assert!(!found.is_clear_of(1.0));
         let clear = ratio(&[1.5, 1.52, 1.49, 1.51]).unwrap();
         assert!(clear.is_clear_of(1.0) && !clear.is_clear_of(1.5));
+        let two = ratio(&[1.5, 1.52]).unwrap();
+        assert_eq!((two.low, two.is_clear_of(1.0)), (None, false));
     }
 }

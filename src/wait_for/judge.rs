@@ -223,3 +223,123 @@ impl std::fmt::Display for Estimate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::wait_for::testing;
+
+    fn summary(rows: WaitForRows) -> WaitForSummary {
+        judge(&testing::info("19rc1 (Debian 19~rc1-1)"), &rows)
+    }
+
+    #[test]
+    fn latency_is_told_of_all_rounds_and_of_each() {
+        let mut latency: Vec<Trial> = (1..=10).map(|at| testing::trial("wait-for", f64::from(at))).collect();
+        latency[9].repeat = 2;
+        latency.push(Trial { lsn_ms: None, ..testing::trial("round-trip", 0.5) });
+        let summary = summary(WaitForRows { latency, ..Default::default() });
+        assert_eq!(summary.empty_round_trip_ms, Some(0.5));
+        let of = |repeat| summary.latency.iter().find(|row| row.method == "wait-for" && row.repeat == repeat);
+        let whole = of(None).unwrap();
+        assert_eq!((whole.trials, whole.min_ms, whole.median_ms, whole.max_ms), (10, 1.0, 5.5, 10.0));
+        assert!((whole.from_commit_median_ms.unwrap() - 5.6).abs() < 1e-9);
+        assert!((whole.round_trip_share.unwrap() - 0.5 / 5.5).abs() < 1e-9);
+        let [low, high] = whole.median_interval_ms.unwrap();
+        assert!(low < 5.5 && 5.5 < high);
+        assert_eq!(of(Some(1)).unwrap().trials, 9);
+        assert_eq!(of(Some(2)).unwrap().median_interval_ms, None);
+        let round_trip = summary.latency.iter().find(|row| row.method == "round-trip").unwrap();
+        assert_eq!(round_trip.from_commit_median_ms, None);
+    }
+
+    #[test]
+    fn cpu_is_per_completion_and_of_one_cpu() {
+        let load = testing::load("wait-for", 10, 1);
+        assert_eq!((load.completions_per_s, load.cpu_us_per_completion), (500.0, Some(1000.0)));
+        assert_eq!((load.cpu_mean_pct, load.client_cpu_pct), (Some(50.0), Some(25.0)));
+        // Of two CPUs for two seconds 2.4 s were busy, of which client and servers used 2.
+        assert!((load.other_cpu_pct.unwrap() - 20.0).abs() < 1e-9);
+        assert_eq!(load.standby_queries_per_s, 1_500.0);
+    }
+
+    #[test]
+    fn nothing_completed_has_no_cpu_for_each() {
+        let window = LoadWindow { completions: 0, ..testing::window("wait-for", 1, 1) };
+        let summary = summary(WaitForRows { load: vec![window], ..Default::default() });
+        assert_eq!(summary.load[0].cpu_us_per_completion, None);
+    }
+
+    #[test]
+    fn a_client_is_the_bottleneck_when_it_is_full_or_has_most_of_a_full_machine() {
+        let bound = |client_cpu_s, machine_busy| {
+            let window = LoadWindow { client_cpu_s, machine_busy, ..testing::window("wait-for", 1, 1) };
+            client_bound(&window, 2)
+        };
+        // The servers used 1.5 s; two threads can use 4.
+        assert_eq!(bound(Some(1.4), Some(1.0)), Some(false));
+        assert_eq!(bound(Some(1.6), Some(1.0)), Some(true));
+        assert_eq!(bound(Some(1.6), Some(0.8)), Some(false));
+        assert_eq!(bound(Some(3.7), None), Some(true));
+        assert_eq!(bound(Some(1.0), None), None);
+        assert_eq!(bound(None, Some(1.0)), None);
+    }
+
+    #[test]
+    fn a_ratio_is_of_windows_of_one_round_and_of_one_shape() {
+        let window = |method: &str, repeat, completions| LoadWindow {
+            completions,
+            ..testing::window(method, 10, repeat)
+        };
+        let load = vec![
+            window("wait-for", 1, 1_200),
+            window("busy-poll", 1, 1_000),
+            window("busy-poll", 2, 500),
+            window("wait-for", 2, 600),
+            window("wait-for", 3, 120),
+            window("busy-poll", 3, 100),
+            // No other to compare with.
+            window("wait-for", 4, 9_000),
+            LoadWindow { shape: "open".to_owned(), ..window("busy-poll", 4, 1) },
+            LoadWindow { workers: 2, ..window("busy-poll", 4, 1) },
+        ];
+        let summary = summary(WaitForRows { load, ..Default::default() });
+        let [ratio] = summary.ratios.as_slice() else { panic!("{:?}", summary.ratios) };
+        assert_eq!((ratio.workers, ratio.rounds), (10, 3));
+        assert!((ratio.completions_per_s.value - 1.2).abs() < 1e-9);
+        assert!(ratio.completions_per_s.is_clear_of(1.0));
+        assert!((ratio.cpu_us_per_completion.unwrap().value - 1.0 / 1.2).abs() < 1e-9);
+        assert!((ratio.cpu_mean.unwrap().value - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_spread_is_from_the_first_return_to_the_last() {
+        let wake = [
+            (1, 1, 5.0),
+            (1, 2, 6.0),
+            (1, 3, 7.0),
+            (2, 1, 1.0),
+            (2, 2, 5.0),
+            (2, 3, 3.0),
+            (3, 1, 2.0),
+            (3, 2, 2.0),
+            (3, 3, 2.0),
+        ]
+        .map(|(round, waiter, at)| testing::returned(3, round, waiter, at))
+        .to_vec();
+        let summary = summary(WaitForRows { wake, ..Default::default() });
+        let [row] = summary.wake.as_slice() else { panic!("{:?}", summary.wake) };
+        assert_eq!((row.waiters, row.rounds, row.spread_ms, row.spread_max_ms), (3, 3, 2.0, 4.0));
+        assert_eq!(row.first_ms, 2.0);
+        assert!((row.stddev_ms - (2.0f64 / 3.0).sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_known() {
+        let summary = summary(WaitForRows::default());
+        assert_eq!(summary.empty_round_trip_ms, None);
+        assert!(summary.latency.is_empty() && summary.load.is_empty() && summary.ratios.is_empty());
+        assert!(!judge(&testing::info("19beta4"), &WaitForRows::default()).conclusive);
+    }
+}

@@ -18,10 +18,13 @@ mod request;
 mod server;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod wake;
 mod window;
 
-pub use all::{Outcome, WaitForError, run};
+pub use all::{Order, Outcome, WaitForError, run};
+pub use clients::Clients;
 pub use estimate::Estimate;
 pub use judge::judge;
 pub use method::{Method, Mode, NotAMethod, Waited};

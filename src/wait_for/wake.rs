@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
-use tokio::sync::watch;
+use anyhow::{Context as _, bail, ensure};
+use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -60,14 +60,13 @@ pub(super) async fn measure(
 }
 
 async fn open(pair: &Arc<dyn Pair>, clients: &Clients, count: u32) -> anyhow::Result<Vec<Arc<dyn Session>>> {
-    let mut sessions = Vec::new();
-    for number in 0..count as usize {
+    let opened = (0..count as usize).map(|number| {
         let pair = Arc::clone(pair);
         let mut alone = JoinSet::new();
         clients.start(&mut alone, number, async move { pair.session(Node::Standby).await });
-        sessions.push(alone.join_next().await.context("a waiter's session")???);
-    }
-    Ok(sessions)
+        async move { alone.join_next().await.context("a waiter's session")?? }
+    });
+    try_join_all(opened).await.context("opening the waiters' sessions")
 }
 
 struct Round<'a> {
@@ -82,34 +81,37 @@ impl Round<'_> {
     async fn run(&self) -> anyhow::Result<Vec<WakeReturn>> {
         let lsn = self.writing.flushed().await? + AHEAD_BYTES;
         let sql: Arc<str> = format!("WAIT FOR LSN '{}'", in_words(lsn)).into();
-        let (said_written, written) = watch::channel(None);
         let mut waiting = JoinSet::new();
         for (number, session) in self.sessions.iter().enumerate() {
-            let (session, sql, mut written) = (Arc::clone(session), Arc::clone(&sql), written.clone());
+            let (session, sql) = (Arc::clone(session), Arc::clone(&sql));
             self.clients.start(&mut waiting, number, async move {
                 let answer = session.simple(&sql).await?;
                 let returned = Instant::now();
                 ensure!(answer.value() == Some("success"), "{sql} returned {:?}", answer.value());
-                let written = *written.wait_for(Option::is_some).await?;
-                anyhow::Ok((number, returned, written))
+                anyhow::Ok((number, returned))
             });
         }
-        let wait_event = self.all_wait().await?;
+        // One that is woken by something else returns early, and its time says nothing.
+        const EARLY: &str = "a waiter returned before what it waits for was written";
+        let wait_event = tokio::select! {
+            seen = self.all_wait() => seen?,
+            Some(ended) = waiting.join_next() => {
+                ended??;
+                bail!(EARLY)
+            }
+        };
         let sent = Instant::now();
         self.writing.simple(WRITE).await.context("writing what they wait for")?;
-        said_written.send(Some(sent))?;
         let mut returns = Vec::new();
         let gathered = async {
             while let Some(ended) = waiting.join_next().await {
-                let (number, returned, written) = ended??;
-                let written = written.context("nothing was written")?;
-                // Else it was woken by something else, and its time says nothing.
-                ensure!(returned >= written, "a waiter returned before what it waited for was written");
+                let (number, returned) = ended??;
+                ensure!(returned >= sent, EARLY);
                 returns.push(WakeReturn {
                     waiters: self.sessions.len() as u32,
                     round: self.round,
                     waiter: number as u32 + 1,
-                    returned_ms: (returned - written).as_secs_f64() * 1e3,
+                    returned_ms: (returned - sent).as_secs_f64() * 1e3,
                     wait_event: wait_event.clone(),
                 });
             }

@@ -23,6 +23,8 @@ const AROUND: f64 = 10.0;
 const SWATCH: (f64, f64) = (30.0, 8.0);
 /// White between two entries of a legend.
 const ENTRY_GAP: f64 = 26.0;
+/// How far apart the whiskers of two curves stand at one place, so that none hides another.
+const DODGE: f64 = 7.0;
 /// Pixels between zero and the frame, so that a line at zero is not taken for the frame.
 const FLOOR: f64 = 4.0;
 
@@ -93,7 +95,10 @@ fn panel(picture: &mut Picture, axis: &LogAxis, panel: &Panel) -> Result<(), Plo
         if let Some((at, words)) = &panel.mark {
             mark(pen, &place, *at, words)?;
         }
-        panel.curves.iter().try_for_each(|curve| draw_curve(pen, &place, curve))?;
+        let middle = panel.curves.len().saturating_sub(1) as f64 / 2.0;
+        for (number, curve) in panel.curves.iter().enumerate() {
+            draw_curve(pen, &place, curve, (number as f64 - middle) * DODGE)?;
+        }
         frame(pen, &place)
     })
 }
@@ -134,7 +139,7 @@ fn mark(pen: &Pen<'_>, place: &Place<'_>, at: f64, words: &str) -> Result<(), Pl
     pen.write_on_white(words, (x + 10.0, place.top + 18.0), how)
 }
 
-fn draw_curve(pen: &Pen<'_>, place: &Place<'_>, curve: &Curve) -> Result<(), PlotError> {
+fn draw_curve(pen: &Pen<'_>, place: &Place<'_>, curve: &Curve, dodge: f64) -> Result<(), PlotError> {
     match &curve.shape {
         Shape::Line(points) => {
             let points: Vec<_> = points.iter().map(|(x, y)| (place.x(*x), place.y(*y))).collect();
@@ -142,10 +147,10 @@ fn draw_curve(pen: &Pen<'_>, place: &Place<'_>, curve: &Curve) -> Result<(), Plo
         }
         Shape::Whiskers(points) => {
             let middles: Vec<_> =
-                points.iter().map(|(x, _, value, _)| (place.x(*x), place.y(*value))).collect();
+                points.iter().map(|(x, _, value, _)| (place.x(*x) + dodge, place.y(*value))).collect();
             pen.path(&middles, 2.5, curve.ink)?;
             for (x, least, value, greatest) in points {
-                let x = place.x(*x);
+                let x = place.x(*x) + dodge;
                 let ends = [place.y(*least), place.y(*greatest)];
                 pen.line((x, ends[0]), (x, ends[1]), 2.0, curve.ink, Stroke::Solid)?;
                 for y in ends {

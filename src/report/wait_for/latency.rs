@@ -88,13 +88,16 @@ fn sleep(rows: &[&LatencySummary]) -> String {
         let beside = busy.map_or_else(String::new, |busy| {
             format!(", beside a mean of {} ms of the busy poll", ms(busy.mean_ms))
         });
+        // The questions after the first each follow a sleep.
+        let each = row.slept_mean_ms / (row.queries_mean - 1.0);
         format!(
-            "Of the mean of {} ms of a {}, {} ms ({}) were slept, by its own clock. Without its sleep it would be {} ms{beside}: \
+            "Of the mean of {} ms of a {}, {} ms ({}) were slept, {} ms at a time by the client's clock. Without its sleep it would be {} ms{beside}: \
              what is won over it is the sleep.\n",
             ms(row.mean_ms),
             method(&row.method),
             ms(row.slept_mean_ms),
             human::percent(row.slept_mean_ms / row.mean_ms),
+            ms(each),
             ms(awake),
         )
     });
@@ -123,7 +126,7 @@ fn beside_reference(info: &WaitForInfo, rows: &[&LatencySummary]) -> String {
     }
     format!(
         "Beside a public write-up of autumn 2026 (19 beta 4, 20 trials a method on another machine; a maximum grows with \
-         the number of trials, here {} of each method; how long its empty query took is not known):\n\n{}",
+         the number of trials, here {} of each method; when its clock starts and how long its empty query took is not known):\n\n{}",
         rows.iter().map(|row| row.trials).max().unwrap_or_default(),
         table.render()
     )

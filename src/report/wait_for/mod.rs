@@ -5,6 +5,8 @@ mod load;
 mod reference;
 mod refusals;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod wake;
 
 use crate::store::{LoadRatio, WaitForInfo, WaitForRows, WaitForSummary};
@@ -16,7 +18,7 @@ pub fn page(info: &WaitForInfo, rows: &WaitForRows, summary: &WaitForSummary) ->
     let sections = [
         format!("# {}\n", title(info)),
         cautions(info, summary),
-        format!("{}\n", headline(info, summary)),
+        headline(info, summary),
         load::section(info, summary),
         latency::section(info, summary),
         wake::section(summary),
@@ -58,6 +60,19 @@ fn cautions(info: &WaitForInfo, summary: &WaitForSummary) -> String {
              that a release build would leave them."
                 .to_owned(),
         );
+    }
+    let compared: Vec<_> = summary
+        .load
+        .iter()
+        .filter(|window| window.shape == "closed" && window.workers == info.request.workers)
+        .collect();
+    let bound = compared.iter().filter(|window| window.client_bound == Some(true)).count();
+    if bound > 0 {
+        cautions.push(format!(
+            "**CLIENT-BOUND.** In {bound} of the {} windows that are compared the client was what limited the figures. The \
+             standby's CPU for each completion is still its own.",
+            compared.len()
+        ));
     }
     let missing: Vec<&str> = info
         .request

@@ -101,6 +101,8 @@ pub(super) fn limitations(info: &WaitForInfo) -> String {
          machines.\n\
          - The network is the engine's own, between containers and host: a real one adds its round trip to every question, \
          so to a poll once for each time it asks.\n\
+         - The client reaches the servers through the ports that the engine publishes. Where a process of the engine's \
+         forwards these, it adds to every round trip, and its CPU is among that of others.\n\
          - Times are the client's, its runtime and socket included: an empty query's time is shown beside them.\n"
     )
 }
