@@ -47,6 +47,9 @@ pub(in crate::cli) struct AllArgs {
     pub load: LoadFlags,
     #[command(flatten)]
     pub wake: WakeFlags,
+    /// Rounds of everything that is measured; each part has its own number unless said
+    #[arg(long, value_name = "N", value_parser = at_least_1())]
+    pub repeat: Option<u32>,
     #[command(flatten)]
     pub common: CommonArgs,
 }
@@ -237,6 +240,11 @@ impl WaitForPart {
             Self::All(args) => Request {
                 parts: Part::ALL.to_vec(),
                 open: OpenLoop::HalfOfTheSlower,
+                latency_repeat: args.repeat.unwrap_or(request.latency_repeat),
+                load_repeat: args.repeat.unwrap_or(request.load_repeat),
+                open_repeat: args.repeat.unwrap_or(request.open_repeat),
+                sweep_repeat: args.repeat.unwrap_or(request.sweep_repeat),
+                wake_repeat: args.repeat.unwrap_or(request.wake_repeat),
                 ..args.wake.of(args.load.of(args.latency.of(request)))
             },
             Self::Latency(args) => Request {
@@ -249,6 +257,7 @@ impl WaitForPart {
                 parts: vec![Part::Load],
                 load_methods: or(&args.methods, load_methods),
                 load_repeat: args.repeat,
+                open_repeat: args.repeat,
                 open: args.rate.map_or(OpenLoop::Off, OpenLoop::Rate),
                 ..args.flags.of(request)
             },
