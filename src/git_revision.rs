@@ -1,6 +1,7 @@
 //! Build script: the git revision that the binary is built from, for `run.json`.
 //!
 //! Outside a git checkout, as from a source archive, there is none, and the lab says so.
+#![allow(clippy::print_stdout, reason = "that is how a build script speaks to cargo")]
 
 use std::process::Command;
 

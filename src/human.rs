@@ -83,17 +83,67 @@ pub(crate) fn ratio(ratio: f64) -> String {
     }
 }
 
-/// An error with everything that led to it, on one line.
+/// A word of a shell's command, in quotes where the shell would take it apart.
+#[must_use]
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// An error with everything that led to it, on one line. A cause that stands in the message before it is not said again.
 pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source())
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
+    let mut text = error.to_string();
+    let mut last = text.clone();
+    for cause in std::iter::successors(error.source(), |error| error.source()) {
+        let said = cause.to_string();
+        if !last.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        last = said;
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{said}")]
+    struct Said {
+        said: &'static str,
+        source: Option<Box<Said>>,
+    }
+
+    #[test]
+    fn an_error_says_each_cause_once() {
+        let said = |said, source: Option<Said>| Said { said, source: source.map(Box::new) };
+        let cause = || said("the disk is full", None);
+        assert_eq!(in_full(&said("x.csv: the disk is full", Some(cause()))), "x.csv: the disk is full");
+        assert_eq!(
+            in_full(&said("phase tail", Some(said("x.csv", Some(cause()))))),
+            "phase tail: x.csv: the disk is full"
+        );
+    }
+
+    #[test]
+    fn a_word_a_shell_would_take_apart_is_quoted() {
+        for (word, text) in [
+            ("--set", "--set"),
+            ("standby.read_iops=1000", "standby.read_iops=1000"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("$HOME", "'$HOME'"),
+        ] {
+            assert_eq!(shell_word(word), text);
+        }
+    }
 
     #[test]
     fn sizes_keep_three_digits_and_count_in_1024s() {

@@ -36,10 +36,13 @@ fn help_names_every_command_and_the_exit_codes() {
     let text = String::from_utf8(help.get_output().stdout.clone()).unwrap();
     for word in [
         "repro",
+        "sweep",
         "explain",
         "wait-for",
         "plot",
         "compare",
+        "check",
+        "bundle",
         "profiles",
         "image",
         "cache",
@@ -93,6 +96,38 @@ fn arms_of_the_command_line_are_each_run_for_every_way_of_prefetching() {
         .assert()
         .success()
         .stdout(contains("For each arm (fpw-try, fpw-off, small-try, small-off)"));
+}
+
+#[test]
+fn servers_of_the_command_line_run_every_arm_stock_beside_patched() {
+    let servers = ["--postgres", "15,18", "--pg-prefix", "/opt/patched"];
+    stall_lab(empty().path())
+        .args(["repro", "--profile", "smoke", "--prefetch", "try", "--dry-run"])
+        .args(servers)
+        .assert()
+        .success()
+        .stdout(
+            contains("For each arm (pg15-try, pg18-try, patched-try)").and(contains("3 loaded databases")),
+        );
+}
+
+#[test]
+fn a_sweep_is_planned_with_its_points_its_time_and_the_folder_that_the_same_command_finds_again() {
+    let dir = empty();
+    let plan = || {
+        let caps = ["sweep", "--vary", "standby.read_iops=100,400", "--prefetch", "try,off", "--dry-run"];
+        let shown = stall_lab(dir.path()).args(caps).assert().success();
+        String::from_utf8(shown.get_output().stdout.clone()).unwrap()
+    };
+    let text = plan();
+    for line in
+        ["read_iops=100, prefetch=try ", "read_iops=400, prefetch=off ", "3 repeats;", "12 runs, about "]
+    {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(text.contains("Results in results/quick/sweep-read_iops-prefetch-"), "{text}");
+    assert_eq!(plan(), text);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -154,7 +189,15 @@ fn what_the_user_got_wrong_is_exit_code_2_and_one_clear_message() {
         (&["repro", "--prefetch", "try", "--expect", "off=stall"], "there is no arm off"),
         (&["repro", "--expect", "hang"], "hang"),
         (&["repro", "--postgres", "14"], "14"),
-        (&["repro", "--postgres", "18", "--pg-prefix", "/opt/pg"], "cannot be used with"),
+        (&["repro", "--postgres", "18,18", "--prefetch", "off"], "pg18-off is there twice"),
+        (&["image", "build", "--postgres", "18", "--pg-prefix", "/opt/pg"], "cannot be used with"),
+        (&["sweep"], "--vary"),
+        (&["sweep", "--vary", "standby.read_iops"], "has no ="),
+        (&["sweep", "--vary", "standby.reed_iops=1,2"], "--vary standby.reed_iops=1: unknown key"),
+        (&["sweep", "--vary", "prefetch=try", "--prefetch", "off"], "prefetch is there twice"),
+        (&["sweep", "--vary", "postgres=15,18", "--postgres", "18"], "leave --postgres"),
+        (&["sweep", "--vary", "workload.scale=1,2", "--profile", "triggers"], "arms of its own"),
+        (&["sweep", "--vary", "workload.scale=1,2", "--repeat", "0"], "0 is not in"),
         (&["profiles", "nightly"], "outage"),
         (&["plot"], "RESULTS_DIR"),
         (&["compare", "x"], "RUN"),

@@ -15,7 +15,7 @@ use crate::image;
 pub(super) async fn run(args: CacheArgs) -> anyhow::Result<Exit> {
     let engine = Engine::connect().await?;
     if engine.volumes(&Selector::run(CACHE)).await?.is_empty() {
-        println!("no loaded database");
+        say!("no loaded database")?;
         return Ok(Exit::Success);
     }
     let images = image::list(&engine).await?;
@@ -29,7 +29,7 @@ pub(super) async fn run(args: CacheArgs) -> anyhow::Result<Exit> {
     let cache = Cache::new(&engine, &helper, &run_id);
     let databases = cache.list().await?;
     match args.action.unwrap_or(CacheAction::List) {
-        CacheAction::List => list(&databases),
+        CacheAction::List => list(&databases)?,
         CacheAction::Remove { databases: names, all } => {
             ensure!(
                 !all || !cache.is_loading().await?,
@@ -37,29 +37,26 @@ pub(super) async fn run(args: CacheArgs) -> anyhow::Result<Exit> {
             );
             for database in chosen(&databases, &names, all)? {
                 helper.remove_from_cache(&database.file).await?;
-                println!("removed {}", database.name());
+                say!("removed {}", database.name())?;
             }
             if all {
                 engine.remove_volume(CACHE_VOLUME).await?;
-                println!("removed volume {CACHE_VOLUME}");
+                say!("removed volume {CACHE_VOLUME}")?;
             }
         }
     }
     Ok(Exit::Success)
 }
 
-fn list(databases: &[CachedDatabase]) {
+fn list(databases: &[CachedDatabase]) -> std::io::Result<()> {
     if databases.is_empty() {
-        println!("no loaded database");
+        say!("no loaded database")?;
     }
     for database in databases {
         let size = human::bytes(database.bytes_on_disk as f64);
-        println!(
-            "{:<48} {size:>9}  loaded {}",
-            database.name(),
-            database.loaded.strftime("%Y-%m-%d %H:%M UTC")
-        );
+        say!("{:<48} {size:>9}  loaded {}", database.name(), database.loaded.strftime("%Y-%m-%d %H:%M UTC"))?;
     }
+    Ok(())
 }
 
 fn chosen<'a>(

@@ -11,15 +11,17 @@ pub(super) async fn run() -> anyhow::Result<Exit> {
     let image = images.first().map(|listed| listed.image.reference.as_str());
     let removal = tear_down(&engine, &Scope::Leftovers, image).await?;
     let leftovers = image::remove_leftovers(&engine).await?;
-    print!("{removal}");
+    for line in removal.to_string().lines() {
+        say!("{line}")?;
+    }
     if leftovers > 0 {
-        println!("removed {leftovers} unfinished images");
+        say!("removed {leftovers} unfinished images")?;
     }
     if removal.is_empty() && leftovers == 0 {
-        println!("nothing to remove");
+        say!("nothing to remove")?;
     }
-    println!(
+    say!(
         "kept: runs that still go on, loaded databases (`stall-lab cache`) and server images (`stall-lab image`)"
-    );
+    )?;
     Ok(if removal.failures.is_empty() { Exit::Success } else { Exit::Failure })
 }

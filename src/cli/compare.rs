@@ -10,13 +10,12 @@ use super::args::CompareArgs;
 use super::exit::UsageError;
 use crate::analysis::{self, Analysed};
 use crate::repro::comparison_name;
-use crate::store::RunFolder;
 
 pub(super) fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
     let folders = args.runs.iter().map(|run| whole(run)).collect::<Result<Vec<_>, _>>()?;
     let runs = folders
         .into_iter()
-        .map(|folder| analysis::analyse(RunFolder::at(folder)))
+        .map(|folder| analysis::analyse(analysis::run_folder(folder)?))
         .collect::<Result<Vec<Analysed>, _>>()?;
     let out = match (&args.out, runs.first().and_then(|run| run.folder.path().parent())) {
         (Some(out), _) => out.clone(),
@@ -26,10 +25,10 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         }
     };
     std::fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
-    if let Some(caution) = analysis::compare(&out, &runs.iter().collect::<Vec<_>>())? {
+    if let Some(caution) = analysis::compare(&out, &runs.iter().collect::<Vec<_>>(), &[])? {
         eprintln!("{caution}");
     }
-    println!("{}", out.display());
+    say!("{}", out.display())?;
     Ok(Exit::Success)
 }
 

@@ -9,31 +9,31 @@ pub(super) async fn run() -> anyhow::Result<Exit> {
     let engine = Engine::connect().await?;
     let facts = engine.facts().await?;
     let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "not known".to_owned());
-    println!("engine     {} {} at {}", facts.platform, known(&facts.engine_version), facts.endpoint);
-    println!("API        {}", facts.api_version);
-    println!("host       {}, kernel {}, {}", known(&facts.os), known(&facts.kernel), known(&facts.arch));
-    println!("cgroups    version {}, driver {}", known(&facts.cgroup_version), known(&facts.cgroup_driver));
-    println!("storage    {}", known(&facts.storage_driver));
+    say!("engine     {} {} at {}", facts.platform, known(&facts.engine_version), facts.endpoint)?;
+    say!("API        {}", facts.api_version)?;
+    say!("host       {}, kernel {}, {}", known(&facts.os), known(&facts.kernel), known(&facts.arch))?;
+    say!("cgroups    version {}, driver {}", known(&facts.cgroup_version), known(&facts.cgroup_driver))?;
+    say!("storage    {}", known(&facts.storage_driver))?;
     let memory =
         facts.memory_bytes.map_or_else(|| "not known".to_owned(), |bytes| human::bytes(bytes as f64));
-    println!(
+    say!(
         "machine    {} CPUs, {memory} memory",
         facts.cpus.map_or_else(|| "?".to_owned(), |cpus| cpus.to_string())
-    );
+    )?;
     for image in image::list(&engine).await? {
-        println!("image      {}, PostgreSQL {}", image.image.reference, image.image.version);
+        say!("image      {}, PostgreSQL {}", image.image.reference, image.image.version)?;
     }
     for warning in &facts.warnings {
-        println!("warning    {warning}");
+        say!("warning    {warning}")?;
     }
     let problems = problems(&facts);
     for problem in &problems {
-        println!("problem    {problem}");
+        say!("problem    {problem}")?;
     }
     if !problems.is_empty() {
         return Ok(Exit::Failure);
     }
-    println!("a run proves the IOPS caps on its own disks before it starts; nothing here stands against one");
+    say!("a run proves the IOPS caps on its own disks before it starts; nothing here stands against one")?;
     Ok(Exit::Success)
 }
 

@@ -1,6 +1,5 @@
 //! `stall-lab explain`
 
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -10,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{ExplainArgs, ExplainWalArgs};
 use super::exit::UsageError;
 use super::{Exit, interrupt};
+use crate::analysis;
 use crate::docker::Engine;
 use crate::explain::{Explanation, Machine, Prediction};
 use crate::human;
@@ -17,7 +17,7 @@ use crate::image::{self, ImageProgress};
 use crate::profile::{Prefetch, Profile, Settings};
 use crate::progress::Progress;
 use crate::report;
-use crate::store::{RunFolder, WalAccount};
+use crate::store::WalAccount;
 use crate::verdict;
 use crate::wal::{LINUX_READ_AHEAD_KB, Ranges, RelationNames, StandbySettings, Survey};
 use crate::waldump::{self, SegmentFiles};
@@ -48,7 +48,7 @@ pub(super) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     } else {
         in_words(&answer, args.predict.as_deref())
     };
-    print(&text)?;
+    say!("{text}")?;
     Ok(Exit::Success)
 }
 
@@ -61,18 +61,10 @@ fn in_words(answer: &Answer, profile: Option<&str>) -> String {
     text
 }
 
-/// Whoever reads only the beginning, as `head` does, is no failure.
-fn print(text: &str) -> std::io::Result<()> {
-    match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
-}
-
 /// Of a run, by its files alone.
 fn of_run(path: &Path, predict: Option<&str>) -> anyhow::Result<Answer> {
     let profile = predict.map(|profile| Profile::load(profile, &[])).transpose()?;
-    let folder = RunFolder::at(path);
+    let folder = analysis::run_folder(path)?;
     let (run, timeline, events) = (folder.run()?, folder.timeline()?, folder.events()?);
     let (summary, account) = (verdict::judge(&run, &timeline, &events), folder.wal()?);
     let explanation = Explanation::of_run(&run, &timeline, &events, &summary, account.as_ref());

@@ -20,7 +20,7 @@ pub(super) async fn run(args: ImageArgs) -> anyhow::Result<Exit> {
                     ImageError::NotOurs { .. } => anyhow::Error::new(UsageError(error.to_string())),
                     other => other.into(),
                 })?;
-                println!("removed {image}");
+                say!("removed {image}")?;
             }
             Ok(Exit::Success)
         }
@@ -30,12 +30,12 @@ pub(super) async fn run(args: ImageArgs) -> anyhow::Result<Exit> {
 async fn list(engine: &Engine) -> anyhow::Result<Exit> {
     let images = image::list(engine).await?;
     if images.is_empty() {
-        println!("no server image yet; a run builds one, or `stall-lab image build`");
+        say!("no server image yet; a run builds one, or `stall-lab image build`")?;
     }
     for listed in images {
         let size = listed.size_bytes.map_or_else(String::new, |bytes| human::bytes(bytes as f64));
         let image = listed.image;
-        println!("{:<44} {:>9}  PostgreSQL {} ({})", image.reference, size, image.version, image.source);
+        say!("{:<44} {:>9}  PostgreSQL {} ({})", image.reference, size, image.version, image.source)?;
     }
     Ok(Exit::Success)
 }
@@ -58,9 +58,9 @@ async fn build(engine: &Engine, server: ServerArgs) -> anyhow::Result<Exit> {
     progress.finish();
     let Some(image) = image else { return Ok(Exit::Interrupted) };
     let image = image?;
-    println!("{}  PostgreSQL {} ({})", image.reference, image.version, image.source);
+    say!("{}  PostgreSQL {} ({})", image.reference, image.version, image.source)?;
     if let Some(note) = image.note {
-        println!("{note}");
+        say!("{note}")?;
     }
     Ok(Exit::Success)
 }

@@ -1,7 +1,12 @@
 //! The command line: arguments to typed values, values to what a user reads.
 
+#[macro_use]
+mod say;
+
 mod args;
+mod bundle;
 mod cache;
+mod check;
 mod clean;
 mod compare;
 mod doctor;
@@ -9,11 +14,13 @@ mod exit;
 mod explain;
 mod image;
 mod interrupt;
-mod log;
+mod marks;
+mod observe;
 mod plot;
 mod profiles;
 mod repro;
 mod scenarios;
+mod sweep;
 mod wait_for;
 
 use std::ffi::OsString;
@@ -22,6 +29,7 @@ use clap::Parser as _;
 
 pub use exit::Exit;
 
+use crate::human::in_full;
 use args::{Cli, Command};
 
 /// Runs the command line and tells how the process should end. Messages go to stderr, results to stdout.
@@ -31,7 +39,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(help_or_error) => {
-            let exit = if help_or_error.use_stderr() { Exit::Usage } else { Exit::Success };
+            let is_check = args.get(1).is_some_and(|command| command == "check");
+            let exit = match help_or_error.use_stderr() {
+                false => Exit::Success,
+                // 2 is a verdict there.
+                true if is_check => Exit::CannotCheck,
+                true => Exit::Usage,
+            };
             // Nothing is left to do when even this cannot be printed.
             let _ = help_or_error.print();
             return exit;
@@ -41,7 +55,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     match dispatch(cli.command, command_line) {
         Ok(exit) => exit,
         Err(error) => {
-            eprintln!("{} {error:#}", exit::error_prefix());
+            eprintln!("{} {}", exit::error_prefix(), in_full(error.as_ref()));
             exit::of_error(&error)
         }
     }
@@ -50,13 +64,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit> {
     // One thread: the lab waits nearly all the time, and must not take what it measures.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         match command {
             Command::Repro(args) => repro::run(args, command_line).await,
+            Command::Sweep(args) => sweep::run(args, command_line).await,
             Command::Explain(args) => explain::run(args).await,
             Command::WaitFor(args) => wait_for::run(args, command_line).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
+            Command::Check(args) => check::run(args).await,
+            Command::Observe(args) => observe::run(args, command_line).await,
+            Command::Bundle(args) => bundle::run(&args),
             Command::Profiles(args) => profiles::run(&args),
             Command::Scenarios => scenarios::run(),
             Command::Image(args) => image::run(args).await,
@@ -64,5 +82,8 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
             Command::Clean => clean::run().await,
             Command::Doctor => doctor::run().await,
         }
-    })
+    });
+    // A host name that is still being resolved would keep the process for as long as that takes.
+    runtime.shutdown_background();
+    ended
 }

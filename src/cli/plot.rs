@@ -9,13 +9,13 @@ pub(super) fn run(args: &PlotArgs) -> anyhow::Result<Exit> {
     for folder in &args.folders {
         match analysis::redraw(folder)? {
             Redrawn::Run(run) => {
-                println!("{}\n  {}", report::headline(&run.run, &run.summary), folder.display())
+                say!("{}\n  {}", report::headline(&run.run, &run.summary), folder.display())?
             }
             Redrawn::WaitFor(run) => {
-                print!("{}", report::wait_for::headline(&run.info, &run.summary));
-                println!("  {}", folder.display());
+                say!("{}  {}", report::wait_for::headline(&run.info, &run.summary), folder.display())?
             }
-            Redrawn::Comparison(runs) => println!("{runs} runs side by side\n  {}", folder.display()),
+            Redrawn::Sweep(runs) => say!("a sweep of {runs} runs\n  {}", folder.display())?,
+            Redrawn::Comparison(runs) => say!("{runs} runs side by side\n  {}", folder.display())?,
         }
     }
     Ok(Exit::Success)

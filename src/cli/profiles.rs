@@ -9,16 +9,16 @@ pub(super) fn run(args: &ProfilesArgs) -> anyhow::Result<Exit> {
         Some(name) => {
             let builtin = Builtin::named(name);
             let builtin = builtin.ok_or_else(|| ProfileError::Unknown { name: name.clone() })?;
-            print!("{}", builtin.text);
+            say!("{}", builtin.text.trim_end())?;
         }
         None => {
             for builtin in &BUILTINS {
                 let profile = Profile::load(builtin.name, &[])?;
-                println!("{:<8} {}", builtin.name, profile.description);
+                say!("{:<8} {}", builtin.name, profile.description)?;
             }
-            println!(
+            say!(
                 "\n`stall-lab profiles NAME` shows one; save it as a file, change it, and run it with --profile FILE"
-            );
+            )?;
         }
     }
     Ok(Exit::Success)

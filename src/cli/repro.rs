@@ -1,10 +1,11 @@
 //! `stall-lab repro`
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use super::args::ReproArgs;
 use super::exit::UsageError;
-use super::{Exit, interrupt, log};
+use super::{Exit, interrupt};
 use crate::cluster::DockerSite;
 use crate::disk::Caps;
 use crate::docker::Engine;
@@ -18,19 +19,19 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
     let request = request(&args, command_line)?;
     if args.dry_run {
         if let Some(plan) = Plan::of(&request) {
-            println!("{plan}");
+            say!("{plan}")?;
         }
         return Ok(Exit::Success);
     }
     let progress = Progress::for_terminal();
-    log::to(&progress);
+    log_to(&progress);
     let stop = interrupt::stop_on_signal(&progress)?;
     progress.step("connecting to the Docker engine");
-    let site = DockerSite::new(Engine::connect().await?, args.server.request());
+    let site = DockerSite::new(Engine::connect().await?);
     let outcome = repro::repro(&site, &request, &progress, &stop).await;
     progress.finish();
     let outcome = outcome?;
-    tell(&outcome);
+    tell(&outcome)?;
     Ok(exit_of(&outcome, &args.expect))
 }
 
@@ -38,6 +39,7 @@ pub(super) async fn run(args: ReproArgs, command_line: Vec<String>) -> anyhow::R
 fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Request> {
     let template = Template::find(&args.profile)?;
     let arms = Arm::of(&template, &args.set, &args.arm, &args.prefetch)?;
+    let arms = Arm::on_servers(arms, &args.servers.requests());
     let twice =
         arms.iter().enumerate().find(|(at, arm)| arms[..*at].iter().any(|earlier| earlier.name == arm.name));
     if let Some((_, arm)) = twice {
@@ -70,20 +72,32 @@ fn request(args: &ReproArgs, command_line: Vec<String>) -> anyhow::Result<Reques
 }
 
 /// A built-in profile's name, or a file's without its folders and ending.
-fn name_of(profile: &str) -> String {
+pub(super) fn name_of(profile: &str) -> String {
     Path::new(profile)
         .file_stem()
         .map_or_else(|| profile.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-fn tell(outcome: &Outcome) {
+/// The lab's own log: warnings, or what `STALL_LAB_LOG` says, as in `debug`.
+pub(super) fn log_to(progress: &Progress) {
+    let asked_for = std::env::var("STALL_LAB_LOG").ok().and_then(|level| level.parse().ok());
+    let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let log = tracing_subscriber::fmt()
+        .with_max_level(asked_for.unwrap_or(tracing::Level::WARN))
+        .with_ansi(coloured);
+    // Only a second subscriber in one process could fail this.
+    let _ = log.with_writer(progress.clone()).try_init();
+}
+
+fn tell(outcome: &Outcome) -> std::io::Result<()> {
     for arm in &outcome.arms {
-        println!("{}: {}", arm.analysed.run.arm, report::headline(&arm.analysed.run, &arm.analysed.summary));
-        println!("  {}", arm.analysed.folder.path().display());
+        say!("{}: {}", arm.analysed.run.arm, report::headline(&arm.analysed.run, &arm.analysed.summary))?;
+        say!("  {}", arm.analysed.folder.path().display())?;
     }
     if let Some(comparison) = &outcome.comparison {
-        println!("comparison: {}", comparison.display());
+        say!("comparison: {}", comparison.display())?;
     }
+    Ok(())
 }
 
 fn exit_of(outcome: &Outcome, expected: &[repro::Expectation]) -> Exit {

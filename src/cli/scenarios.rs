@@ -7,14 +7,14 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     let width = SCENARIOS.iter().map(|scenario| scenario.name.len()).max().unwrap_or_default();
     for scenario in &SCENARIOS {
         let template = Template::find(scenario.name)?;
-        println!("{:<width$}  {}", scenario.name, template.profile(&[])?.description);
+        say!("{:<width$}  {}", scenario.name, template.profile(&[])?.description)?;
         let arms = template.arms()?;
         let names: Vec<&str> = arms.iter().map(|arm| arm.name()).collect();
-        println!("{:<width$}  arms: {}", "", names.join(", "));
+        say!("{:<width$}  arms: {}", "", names.join(", "))?;
     }
-    println!(
+    say!(
         "\n`stall-lab repro --profile NAME` runs one, `stall-lab profiles NAME` shows it; as a file of your own it may \
          extend any profile"
-    );
+    )?;
     Ok(Exit::Success)
 }

@@ -4,8 +4,9 @@ use anyhow::Context as _;
 
 use super::args::WaitForArgs;
 use super::exit::UsageError;
-use super::{Exit, interrupt, log};
-use crate::cluster::DockerSite;
+use super::repro::log_to;
+use super::{Exit, interrupt};
+use crate::cluster::DockerPairSite;
 use crate::docker::Engine;
 use crate::image::ImageRequest;
 use crate::progress::Progress;
@@ -17,14 +18,14 @@ pub(super) async fn run(args: WaitForArgs, command_line: Vec<String>) -> anyhow:
     let image = common.image();
     refuse_old(&image, &request)?;
     if common.dry_run {
-        println!("{request}");
+        say!("{request}")?;
         return Ok(Exit::Success);
     }
     let progress = Progress::for_terminal();
-    log::to(&progress);
+    log_to(&progress);
     let stop = interrupt::stop_on_signal(&progress)?;
     progress.step("connecting to the Docker engine");
-    let site = DockerSite::new(Engine::connect().await?, image);
+    let site = DockerPairSite::new(Engine::connect().await?, image);
     let clients = Clients::on_every_cpu().context("starting the clients' threads")?;
     let order = Order { request: &request, results: &common.results, command_line, clients };
     let outcome = wait_for::run(&site, order, &progress, &stop).await;
@@ -34,8 +35,8 @@ pub(super) async fn run(args: WaitForArgs, command_line: Vec<String>) -> anyhow:
         ended => ended?,
     };
     if let Some(analysed) = &outcome.analysed {
-        print!("{}", report::wait_for::headline(&analysed.info, &analysed.summary));
-        println!("  {}", analysed.folder.path().display());
+        let headline = report::wait_for::headline(&analysed.info, &analysed.summary);
+        say!("{headline}  {}", analysed.folder.path().display())?;
     }
     Ok(if outcome.interrupted { Exit::Interrupted } else { Exit::Success })
 }

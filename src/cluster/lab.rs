@@ -15,9 +15,6 @@ use crate::postgres::{PrimaryInquiry, SqlSource, StandbyInquiry};
 use crate::profile::Fault;
 use crate::store::Role;
 
-/// Lines of each server's log that are looked through at the end.
-const LOG_LINES: usize = 20_000;
-
 #[async_trait]
 impl Lab for Cluster {
     fn primary(&self) -> &str {
@@ -124,9 +121,15 @@ impl Lab for Cluster {
     async fn findings(&self) -> anyhow::Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for node in self.nodes() {
-            let log = self.engine.log_tail(&node.container, LOG_LINES).await?;
-            findings.extend(logs::findings(&node.name, log.iter().map(|(_, line)| line.as_str())));
+            let mut reading = logs::Reading::default();
+            self.engine.read_log(&node.container, |line| reading.line(line)).await?;
+            findings.extend(reading.findings(&node.name));
         }
+        findings.extend(self.feed.lost_client().map(|line| Finding {
+            node: self.primary.name.clone(),
+            severity: Severity::Disqualifying,
+            what: format!("the load lost a client and went on with the others: {line}"),
+        }));
         Ok(findings)
     }
 }

@@ -31,6 +31,12 @@ pub(super) const SHUT_DOWN: &str = "database system is shut down";
 /// interrupted while in recovery at log time`); not by one that starts for the first time.
 pub(super) const BEGAN_IN_RECOVERY: &str = "in recovery at";
 
+/// Written by a walreceiver that begins to stream, each time.
+pub(super) const BEGAN_TO_STREAM: &str = "started streaming WAL from primary";
+
+/// With the LSN: where replay begins, at the last restartpoint.
+pub(super) const REDO_STARTS_AT: &str = "redo starts at ";
+
 /// What is looked for, what it means, and how it is said.
 const SIGNS: [(&str, Severity, &str); 9] = [
     ("was terminated by signal", Severity::Disqualifying, "a process of the server was killed"),
@@ -48,24 +54,46 @@ const SIGNS: [(&str, Severity, &str); 9] = [
     ("recovery still waiting", Severity::Note, "replay waited for a recovery conflict"),
 ];
 
-/// What the lines of a node's log say, each thing once, with the first line that says it.
-pub(super) fn findings<'a>(node: &str, lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Finding> {
-    SIGNS
-        .iter()
-        .filter_map(|(sign, severity, meaning)| {
-            let line = lines.clone().find(|line| line.contains(sign))?;
-            Some(Finding {
-                node: node.to_owned(),
-                severity: *severity,
-                what: format!("{meaning}; its log says: {}", line.trim()),
+/// The signs found in a log that is read line by line: each once, with the first line that shows it.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    first: [Option<String>; SIGNS.len()],
+}
+
+impl Reading {
+    /// The next line.
+    pub(super) fn line(&mut self, line: &str) {
+        for ((sign, ..), first) in SIGNS.iter().zip(&mut self.first) {
+            if first.is_none() && line.contains(sign) {
+                *first = Some(line.trim().to_owned());
+            }
+        }
+    }
+
+    /// What they say of this node.
+    pub(super) fn findings(self, node: &str) -> Vec<Finding> {
+        let found = SIGNS.iter().zip(self.first);
+        found
+            .filter_map(|((_, severity, meaning), line)| {
+                Some(Finding {
+                    node: node.to_owned(),
+                    severity: *severity,
+                    what: format!("{meaning}; its log says: {}", line?),
+                })
             })
-        })
-        .collect()
+            .collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn findings<'a>(node: &str, lines: impl Iterator<Item = &'a str>) -> Vec<Finding> {
+        let mut reading = Reading::default();
+        lines.for_each(|line| reading.line(line));
+        reading.findings(node)
+    }
 
     #[test]
     fn an_ordinary_log_with_a_terminated_walreceiver_says_nothing() {

@@ -11,13 +11,16 @@ mod machine;
 mod node;
 mod pair;
 mod raise;
+mod servers;
 mod site;
 mod teardown;
+mod version;
 mod wal;
 
 pub use cap::CapError;
 pub use lease::Lease;
 pub use node::Node;
+pub use pair::DockerPairSite;
 pub use raise::{Cluster, Order, RaiseError};
 pub use site::DockerSite;
 pub use teardown::{Removal, Scope, tear_down};

@@ -2,7 +2,7 @@
 
 use crate::disk::{AttachedDisk, Caps, PGDATA, data_mount};
 use crate::docker::labels::{self, Kind};
-use crate::docker::{ContainerSpec, DeviceRate, Limits, NetworkMode};
+use crate::docker::{CgroupNamespace, ContainerSpec, DeviceRate, Limits, NetworkMode};
 use crate::image::ServerImage;
 use crate::postgres::Access;
 use crate::profile::{Iops, Machine};
@@ -90,6 +90,8 @@ impl Blueprint<'_> {
             published_ports: vec![PORT],
             limits: self.limits.clone(),
             cap_drop: vec!["ALL".to_owned()],
+            // Or the probe would read the CPU time of the whole machine.
+            cgroup_namespace: CgroupNamespace::Private,
             ..ContainerSpec::default()
         }
     }

@@ -11,11 +11,64 @@ use tokio::sync::Mutex;
 
 use super::machine::MachineSource;
 use super::raise::{Cluster, PROMPT};
+use super::site::DockerSite;
+use crate::disk::Caps;
+use crate::docker::Engine;
+use crate::image::ImageRequest;
 use crate::measure::Source as _;
 use crate::postgres::{self, Answer, SqlError};
-use crate::repro::Raised as _;
+use crate::profile::Profile;
+use crate::progress::Progress;
+use crate::repro::{Arm, ArmOrder, Ground, Raised as _, Site as _};
 use crate::store::{Metric, NodeInfo};
-use crate::wait_for::{Node, Pair, Session, Usage};
+use crate::wait_for::{Node, Pair, PairOrder, PairSite, Session, Usage};
+
+/// An engine, and the server that is measured on it.
+#[derive(Debug)]
+pub struct DockerPairSite {
+    site: DockerSite,
+    server: ImageRequest,
+}
+
+impl DockerPairSite {
+    /// The engine with the server that is asked for; nothing is made yet.
+    #[must_use]
+    pub fn new(engine: Engine, server: ImageRequest) -> Self {
+        Self { site: DockerSite::new(engine), server }
+    }
+
+    fn arm(&self, profile: &Profile) -> Arm {
+        Arm { name: "wait-for".to_owned(), profile: profile.clone(), server: self.server.clone() }
+    }
+}
+
+#[async_trait]
+impl PairSite for DockerPairSite {
+    async fn version(&self, profile: &Profile, progress: &Progress) -> anyhow::Result<String> {
+        progress.step("finding a server image");
+        self.site.find_servers(&[self.arm(profile)], progress).await?;
+        Ok(self.site.server(&self.server)?.image.version.short().to_owned())
+    }
+
+    async fn prepare(&self, profile: &Profile, progress: &Progress) -> anyhow::Result<Ground> {
+        let ground = self.site.prepare(&[self.arm(profile)], progress).await?;
+        ground.into_iter().next().context("no server has been got ready")
+    }
+
+    async fn raise(&self, order: PairOrder, progress: &Progress) -> anyhow::Result<Arc<dyn Pair>> {
+        let PairOrder { run_id, profile, logs } = order;
+        let order = ArmOrder { run_id, profile, server: self.server.clone(), caps: Caps::Off, logs };
+        Ok(Arc::new(DockerPair::new(self.site.cluster(order, progress).await?)?))
+    }
+
+    async fn tear_down(&self, run_id: &str, progress: &Progress) {
+        self.site.tear_down(run_id, progress).await;
+    }
+
+    async fn abandon(&self, progress: &Progress) {
+        self.site.abandon(progress).await;
+    }
+}
 
 /// Times of the machine's CPUs, in ticks (proc(5)).
 const STAT: &str = "/proc/stat";

@@ -16,6 +16,7 @@ use super::load::Load;
 use super::node::{
     Blueprint, Node, disk_volume, image_file, images_volume, lab_network, limits, replication_network,
 };
+use super::version;
 use crate::disk::{AttachedDisk, Caps, DiskError, DiskHelper, mount_as_volume};
 use crate::docker::labels::{self, Kind};
 use crate::docker::{Cause, DockerError, Engine, ExecSpec, Reach};
@@ -23,7 +24,7 @@ use crate::human::in_full;
 use crate::image::ServerImage;
 use crate::measure::LoadFeed;
 use crate::postgres::{Access, Connection, PostgresError, ReplicationState};
-use crate::profile::{Iops, Machine, PRIMARY, Profile, Settings};
+use crate::profile::{Iops, Machine, PRIMARY, Profile, Settings, VERSION_DEPENDENT};
 use crate::store::Role;
 
 /// How long a server may take to accept connections, a standby to stream. A cold cache behind a low cap is slow.
@@ -34,6 +35,9 @@ const RETRY: Duration = Duration::from_millis(100);
 
 /// How long to go on connecting before looking whether the server still runs.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Holds up replay, and with it the standby's password: set only when the lab has logged in to the standby.
+const APPLY_DELAY: &str = "recovery_min_apply_delay";
 
 /// Lines of a server's log that an error carries.
 const LOG_LINES: usize = 12;
@@ -73,6 +77,19 @@ pub enum RaiseError {
     /// The run cannot be marked as one that goes on.
     #[error("the lock file of the run cannot be made in /tmp")]
     Lease(#[source] std::io::Error),
+    /// The server in the image is not the one the image says it has.
+    #[error(
+        "image {image} runs PostgreSQL {running} and not {expected}, as its label says (server_version_num): its tag was \
+         moved; `stall-lab image remove` it and build it again"
+    )]
+    OtherVersion {
+        /// The image.
+        image: String,
+        /// `server_version_num` by the image's label.
+        expected: u32,
+        /// `server_version_num` by the server.
+        running: u32,
+    },
     /// A server did not start.
     #[error("{node} did not start: {why}\nlast lines of its log:\n{log}")]
     Start {
@@ -137,6 +154,7 @@ impl Cluster {
         let mut primary = site.start(PRIMARY, Role::Primary, &order.profile.primary, primary_disk).await?;
         site.set_password(&primary).await?;
         let control = site.connect(&primary).await?;
+        version::check(&control, &order.image).await?;
         let writer = site.connect(&primary).await?;
 
         on_step("starting the standbys");
@@ -146,7 +164,9 @@ impl Cluster {
             standbys.push(site.start(&standby.name, Role::Standby, &standby.machine, disk).await?);
         }
         for node in &standbys {
-            standby_control.insert(node.name.clone(), site.connect(node).await?);
+            let connection = site.connect(node).await?;
+            site.delay_replay(&node.name, &connection).await?;
+            standby_control.insert(node.name.clone(), connection);
         }
         on_step("waiting for the standbys to stream");
         site.make_synchronous(&control).await?;
@@ -176,18 +196,31 @@ impl Cluster {
         std::iter::once(&self.primary).chain(&self.standbys)
     }
 
-    /// Settings of each node that differ from the server's defaults, by node. They hold no password.
+    /// Settings of each node, by node. They hold no password.
     ///
     /// # Errors
     /// When a server does not answer.
-    pub async fn settings(&self) -> Result<HashMap<String, Settings>, PostgresError> {
+    pub async fn settings(&self) -> Result<HashMap<String, NodeSettings>, PostgresError> {
         let mut settings = HashMap::new();
         let connections = std::iter::once((&self.primary.name, &self.control)).chain(&self.standby_control);
         for (node, connection) in connections {
-            settings.insert(node.clone(), connection.changed_settings().await?);
+            let (set, left) = tokio::try_join!(
+                connection.changed_settings(),
+                connection.default_settings(&VERSION_DEPENDENT)
+            )?;
+            settings.insert(node.clone(), NodeSettings { set, left });
         }
         Ok(settings)
     }
+}
+
+/// What a server reports of its settings.
+#[derive(Debug, Default)]
+pub struct NodeSettings {
+    /// Those that its configuration sets.
+    pub set: Settings,
+    /// Those that are left to it and depend on its version.
+    pub left: Settings,
 }
 
 /// A cluster while it is set up.
@@ -223,7 +256,8 @@ impl Site<'_> {
         self.engine.create_container(&spec).await?;
         // Under its name only here: where the lab's own connections go, nodes do not find each other.
         self.engine.connect_network(&replication_network(run_id), &container, name).await?;
-        let settings = profile.effective_settings(name);
+        let mut settings = profile.effective_settings(name);
+        settings.remove(APPLY_DELAY);
         let config =
             Config { node: name, role, primary: PRIMARY, settings: &settings, password: &self.password };
         self.engine.upload(&container, &config.files(image)).await?;
@@ -289,6 +323,16 @@ impl Site<'_> {
                 Err(_) => {}
             }
         }
+    }
+
+    /// Delays the standby's replay, if the profile says so.
+    async fn delay_replay(&self, standby: &str, connection: &Connection) -> Result<(), RaiseError> {
+        if let Some(delay) = self.order.profile.effective_settings(standby).get(APPLY_DELAY) {
+            let sql = format!("ALTER SYSTEM SET {APPLY_DELAY} = '{}'", delay.replace('\'', "''"));
+            connection.execute("setting the delay of its replay", &sql).await?;
+            connection.execute("reloading the configuration", "SELECT pg_reload_conf()").await?;
+        }
+        Ok(())
     }
 
     async fn is_running(&self, node: &Node) -> Result<bool, DockerError> {

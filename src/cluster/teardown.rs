@@ -185,19 +185,5 @@ async fn remove_broken_loads(engine: &Engine, scope: &Scope, image: &str, remova
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_runs_scope_is_its_own_and_neither_covers_what_outlives_runs() {
-        let of = |run: &str| labels::of(run, Kind::Images);
-        let one = Scope::Run("r1".to_owned());
-        assert!(one.covers(&of("r1")) && !one.covers(&of("r2")));
-        assert!(Scope::Leftovers.covers(&of("r1")) && Scope::Leftovers.covers(&of("r2")));
-        for scope in [one, Scope::Leftovers] {
-            assert!(
-                !scope.covers(&of(CACHE)) && !scope.covers(&of(IMAGE)) && !scope.covers(&BTreeMap::new())
-            );
-        }
-    }
-}
+#[path = "teardown_tests.rs"]
+mod tests;

@@ -54,7 +54,7 @@ impl GoldenKey {
             owner: (image.uid, image.gid),
             build: (!image.source.is_stock()).then(|| digits.chars().take(12).collect()),
             scale: profile.workload.scale,
-            checksums: profile.postgres.data_checksums,
+            checksums: profile.postgres.data_checksums.are_on(image.version.number),
             megabytes: image_bytes.div_ceil(1 << 20),
         }
     }

@@ -232,3 +232,40 @@ fn in_volume(volume: &str, file: &str) -> String {
 fn no_answer(doing: &str, lines: &[String]) -> DiskError {
     DiskError::Answer { doing: doing.to_owned(), answer: lines.join("\n") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::docker::NetworkMode;
+    use crate::docker::fake::FakeEngine;
+
+    #[tokio::test]
+    async fn the_helper_has_the_rights_that_its_work_needs_no_network_and_no_other_right() {
+        let fake = FakeEngine::start();
+        let helper = DiskHelper::new(fake.connect().await, "image", "r1");
+        let files = helper.spec(Rights::Files, &["v"], &["ls"]);
+        assert_eq!(
+            (files.cap_add.as_slice(), files.seccomp),
+            (["DAC_OVERRIDE".to_owned()].as_slice(), Seccomp::Default)
+        );
+        assert!(files.device_cgroup_rules.is_empty() && files.mounts.len() == 1);
+        let loops = helper.spec(Rights::LoopDevices, &["v"], &["attach"]);
+        assert_eq!(loops.cap_add, ["DAC_OVERRIDE", "SYS_ADMIN"]);
+        assert_eq!(loops.device_cgroup_rules, ["b 7:* rwm", "c 10:237 rwm"]);
+        for spec in [files, loops] {
+            assert_eq!(
+                (spec.network, spec.cap_drop.as_slice()),
+                (NetworkMode::None, ["ALL".to_owned()].as_slice())
+            );
+            assert!(spec.published_ports.is_empty() && spec.env.is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_verb_is_given_is_an_argument_and_no_part_of_the_script() {
+        let helper = DiskHelper::new(FakeEngine::start().connect().await, "image", "r1");
+        let hostile = "x; reboot $(reboot) `reboot`";
+        let spec = helper.spec(Rights::Files, &["v"], &["rm", hostile]);
+        assert_eq!(spec.cmd, ["-c", SCRIPT, "disk.sh", "rm", hostile]);
+    }
+}

@@ -41,6 +41,17 @@ impl Engine {
         Ok(collected.into())
     }
 
+    /// Calls `on_line` for each line that a container has written so far. The log passes through in pieces, so it may be
+    /// large.
+    ///
+    /// # Errors
+    /// [`DockerError::ReadLogs`].
+    pub async fn read_log(&self, name: &str, mut on_line: impl FnMut(&str)) -> Result<(), DockerError> {
+        self.each_log_line(name, options(Follow::No, "all"), CALL, |(_, line)| on_line(&line))
+            .await
+            .map_err(|cause| DockerError::ReadLogs { name: name.to_owned(), cause })
+    }
+
     /// Calls `on_line` for each line of a container's log until the container ends or nothing came for `silence`.
     pub(super) async fn follow_log(
         &self,

@@ -35,7 +35,9 @@ pub use image::{ImageEntry, ImageFacts};
 pub use lines::{Line, OutputStream};
 pub use network::{NetworkEntry, Reach};
 pub use pull::{ImageReference, PullProgress};
-pub use spec::{Access, ContainerSpec, DeviceRate, Limits, Mount, NetworkMode, NewPrivileges, Seccomp};
+pub use spec::{
+    Access, CgroupNamespace, ContainerSpec, DeviceRate, Limits, Mount, NetworkMode, NewPrivileges, Seccomp,
+};
 pub use state::ContainerState;
 pub use upload::UploadFile;
 pub use volume::VolumeEntry;

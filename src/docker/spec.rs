@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bollard::models::{
-    ContainerCreateBody, EndpointSettings, HostConfig, HostConfigLogConfig, Mount as BollardMount, MountType,
-    NetworkingConfig, PortBinding, ThrottleDevice,
+    ContainerCreateBody, EndpointSettings, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig,
+    Mount as BollardMount, MountType, NetworkingConfig, PortBinding, ThrottleDevice,
 };
 
 use super::labels::Labels;
@@ -44,6 +44,8 @@ pub struct ContainerSpec {
     pub device_cgroup_rules: Vec<String>,
     /// Whether a process may gain rights by executing a set-user-id program.
     pub new_privileges: NewPrivileges,
+    /// What it sees of the control groups.
+    pub cgroup_namespace: CgroupNamespace,
 }
 
 /// One mount of a container.
@@ -112,6 +114,16 @@ pub enum NewPrivileges {
     Forbidden,
     /// It may.
     Allowed,
+}
+
+/// What a container sees of the control groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CgroupNamespace {
+    /// What the engine gives it, which an engine can be told to make the host's.
+    #[default]
+    Engine,
+    /// Its own alone: what is counted there is this container's.
+    Private,
 }
 
 /// Operations a second allowed on one block device.
@@ -198,6 +210,10 @@ impl ContainerSpec {
             cap_drop: listed(&self.cap_drop),
             device_cgroup_rules: listed(&self.device_cgroup_rules),
             security_opt: listed(&self.security_options()),
+            cgroupns_mode: match self.cgroup_namespace {
+                CgroupNamespace::Engine => None,
+                CgroupNamespace::Private => Some(HostConfigCgroupnsModeEnum::PRIVATE),
+            },
             ..Default::default()
         }
     }

@@ -65,6 +65,8 @@ pub struct FaultReport {
     pub done: String,
     /// What shows that it worked: the server's log line, the process that is gone.
     pub evidence: String,
+    /// Of a server that was started again: where its replay begins, bytes from 0/0.
+    pub redo_lsn: Option<u64>,
 }
 
 /// Something that was found out about a node.

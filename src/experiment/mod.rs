@@ -12,6 +12,7 @@ mod recovery;
 mod tests;
 
 pub use lab::{FaultReport, Finding, Lab, Severity};
+pub(crate) use recorder::record;
 pub use recorder::{EventRecorder, SharedRow};
 
 use std::time::Duration;
@@ -24,7 +25,7 @@ use crate::human::in_full;
 use crate::measure::{Clock, Sampler};
 use crate::profile::Profile;
 use crate::store::{EventKind, Phase, RunFolder, StoreError};
-use phases::Experiment;
+use phases::{Experiment, Halt};
 
 /// How long opening the monitoring connections and asking each its first question may take.
 const OPENING: Duration = Duration::from_secs(300);
@@ -53,12 +54,9 @@ pub enum ExperimentError {
         /// Why it could not be.
         source: anyhow::Error,
     },
-    /// A file of the run could not be made.
-    #[error(transparent)]
+    /// A file of the run could not be made or added to.
+    #[error("the run cannot be recorded")]
     Store(#[from] StoreError),
-    /// A file of the run could not be added to.
-    #[error("a row or an event could not be written, is the disk full?")]
-    Append(#[source] csv::Error),
 }
 
 /// Runs the experiment and writes `timeline.csv` and `events.csv` as it goes.
@@ -93,15 +91,11 @@ pub async fn run(
     }
     let sources = sources?;
     let sampler = Sampler::new(clock, lab.primary(), sources);
-    let finished = CancellationToken::new();
-    let recording = recorder::record(sampler, folder, phase_seen, rows, &finished);
-    let conducting = async {
-        let mut experiment = Experiment::new(lab, profile, events, phase, rows.subscribe(), stop);
-        let outcome = experiment.conduct().await;
-        // What the load does from here on is no part of the run.
-        finished.cancel();
-        experiment.conclude(outcome).await
+    let mut experiment = Experiment::new(lab, profile, events, phase, rows.subscribe(), stop);
+    // What the load does after the last phase is no part of the run: nothing is recorded any more.
+    let outcome = tokio::select! {
+        outcome = experiment.conduct() => outcome,
+        error = recorder::record(sampler, folder, phase_seen, rows) => Err(Halt::Failed(error)),
     };
-    let (ending, ()) = tokio::try_join!(conducting, recording)?;
-    Ok(ending)
+    experiment.conclude(outcome).await
 }

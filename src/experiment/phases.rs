@@ -48,6 +48,8 @@ pub(super) struct Experiment<'a> {
     phase: watch::Sender<Phase>,
     pub(super) rows: watch::Receiver<SharedRow>,
     stop: &'a CancellationToken,
+    /// What was found out about nodes so far.
+    reported: Vec<Finding>,
 }
 
 impl<'a> Experiment<'a> {
@@ -59,7 +61,7 @@ impl<'a> Experiment<'a> {
         rows: watch::Receiver<SharedRow>,
         stop: &'a CancellationToken,
     ) -> Self {
-        Self { lab, profile, events, phase, rows, stop }
+        Self { lab, profile, events, phase, rows, stop, reported: vec![] }
     }
 
     /// All phases.
@@ -74,27 +76,51 @@ impl<'a> Experiment<'a> {
     }
 
     /// Stops the load, collects what the servers have to say and tells how it ended.
+    ///
+    /// What cannot be written is no reason to leave the load running. The error that ended the run goes before one
+    /// that is met here.
     pub(super) async fn conclude(&mut self, outcome: Step) -> Result<Ending, ExperimentError> {
-        if let Err(Halt::Failed(error)) = &outcome {
-            self.events.record(EventKind::Disqualified, None, None, in_full(error))?;
-        }
-        if let Err(error) = self.lab.stop_load().await {
-            self.events.record(EventKind::Note, None, None, format!("stopping the load: {error:#}"))?;
-        }
-        match self.lab.findings().await {
+        let failed = match &outcome {
+            Err(Halt::Failed(error)) => self.disqualify(in_full(error)),
+            Err(Halt::Ended(_)) | Ok(()) => Ok(()),
+        };
+        let stopped = self.lab.stop_load().await;
+        let concluded = failed.and_then(|()| match stopped {
+            Err(error) => self.note(format!("stopping the load: {error:#}")),
+            Ok(()) => Ok(()),
+        });
+        let concluded = match concluded {
+            Ok(()) => self.look_back().await,
+            Err(error) => Err(error),
+        };
+        let ending = match outcome {
+            Ok(()) => Ending::Completed,
+            Err(Halt::Ended(ending)) => ending,
+            Err(Halt::Failed(error)) => return Err(error),
+        };
+        concluded.map(|()| ending)
+    }
+
+    /// What the servers' logs and states have to say when all is over, and the run's last word. A run that nobody
+    /// could look back on cannot be judged: what it showed may have been a server that crashed.
+    async fn look_back(&mut self) -> Result<(), ExperimentError> {
+        let looked = async { Ok([self.lab.ailments().await?, self.lab.findings().await?].concat()) };
+        match looked.await {
             Ok(findings) => findings.iter().try_for_each(|finding| self.report(finding))?,
-            Err(error) => self.events.record(
-                EventKind::Note,
-                None,
-                None,
-                format!("the servers' logs and states could not be looked at: {error:#}"),
-            )?,
+            Err(error) => {
+                let error: anyhow::Error = error;
+                self.disqualify(format!("the servers' logs and states could not be looked at: {error:#}"))?;
+            }
         }
-        match outcome {
-            Ok(()) => Ok(Ending::Completed),
-            Err(Halt::Ended(ending)) => Ok(ending),
-            Err(Halt::Failed(error)) => Err(error),
-        }
+        self.events.record(EventKind::Concluded, None, None, "the servers' logs and states were looked at")
+    }
+
+    fn disqualify(&mut self, why: String) -> Result<(), ExperimentError> {
+        self.events.record(EventKind::Disqualified, None, None, why)
+    }
+
+    fn note(&mut self, what: String) -> Result<(), ExperimentError> {
+        self.events.record(EventKind::Note, None, None, what)
     }
 
     /// Until every source has answered once and the primary is checkpointed.
@@ -170,7 +196,12 @@ impl<'a> Experiment<'a> {
         Ok(self.events.record(EventKind::Phase, None, None, phase.name())?)
     }
 
+    /// Records a finding, once.
     fn report(&mut self, finding: &Finding) -> Result<(), ExperimentError> {
+        if self.reported.contains(finding) {
+            return Ok(());
+        }
+        self.reported.push(finding.clone());
         let kind = match finding.severity {
             Severity::Note => EventKind::Note,
             Severity::Disqualifying => EventKind::Disqualified,

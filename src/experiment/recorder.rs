@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::ExperimentError;
 use crate::measure::{Clock, Sampler};
@@ -13,20 +12,25 @@ use crate::store::{Event, EventKind, EventLog, Phase, Row, RunFolder, StoreError
 /// The newest row, for whoever waits for a state or shows it; none before the first tick.
 pub type SharedRow = Option<Arc<Row>>;
 
-/// Makes a row a tick and appends it to `timeline.csv`, until `finished`.
-pub(super) async fn record(
+/// Makes a row a tick and appends it to `timeline.csv`, for as long as it is not dropped. Ends only with the error of a
+/// row that could not be written.
+pub(crate) async fn record(
     mut sampler: Sampler,
     folder: &RunFolder,
     phase: watch::Receiver<Phase>,
     rows: &watch::Sender<SharedRow>,
-    finished: &CancellationToken,
-) -> Result<(), ExperimentError> {
-    let mut timeline = TimelineWriter::create(&folder.timeline_path(), sampler.columns().to_vec())?;
-    while let Some(row) = finished.run_until_cancelled(sampler.next(|| *phase.borrow())).await {
-        timeline.append(&row).map_err(ExperimentError::Append)?;
+) -> ExperimentError {
+    let mut timeline = match TimelineWriter::create(&folder.timeline_path(), sampler.columns().to_vec()) {
+        Ok(timeline) => timeline,
+        Err(error) => return error.into(),
+    };
+    loop {
+        let row = sampler.next(|| *phase.borrow()).await;
+        if let Err(error) = timeline.append(&row) {
+            return error.into();
+        }
         rows.send_replace(Some(Arc::new(row)));
     }
-    Ok(())
 }
 
 /// Writes `events.csv` on the run's clock.
@@ -51,7 +55,7 @@ impl EventRecorder {
     }
 
     /// Writes an event that happened now.
-    pub(super) fn record(
+    pub(crate) fn record(
         &mut self,
         kind: EventKind,
         node: Option<&str>,
@@ -62,7 +66,7 @@ impl EventRecorder {
     }
 
     /// Writes an event that happened at `at`, a moment ago.
-    pub(super) fn record_at(
+    pub(crate) fn record_at(
         &mut self,
         at: Instant,
         kind: EventKind,
@@ -75,7 +79,7 @@ impl EventRecorder {
     }
 
     /// Writes an event that a row shows: it stands at the row's moment, not at that of its reading.
-    pub(super) fn record_seen(
+    pub(crate) fn record_seen(
         &mut self,
         row: &Row,
         kind: EventKind,
@@ -98,7 +102,7 @@ impl EventRecorder {
         let detail = detail.split_whitespace().collect::<Vec<_>>().join(" ");
         let (t_s, unix_s) = (round(t_s, 1e6), round(unix_s, 1e3));
         let event = Event { t_s, unix_s, kind, node: node.map(str::to_owned), lsn, detail };
-        self.log.append(&event).map_err(ExperimentError::Append)
+        Ok(self.log.append(&event)?)
     }
 }
 

@@ -102,7 +102,8 @@ impl Experiment<'_> {
         let fault = &self.profile.fault;
         let report = self.ask("ending the fault", PROMPT, self.lab.mend(fault)).await?;
         let detail = format!("{}; {}", report.done, report.evidence);
-        self.events.record_at(report.at, EventKind::FaultEnded, Some(&fault.node), None, detail)?;
+        let (kind, redo_lsn) = (EventKind::FaultEnded, report.redo_lsn);
+        self.events.record_at(report.at, kind, Some(&fault.node), redo_lsn, detail)?;
         // A row that was asked for before this was certain still tells of the time before.
         Ok(FaultState::Over(self.events.t_s(Instant::now())))
     }

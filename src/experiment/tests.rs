@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -274,4 +277,87 @@ async fn with_any_1_a_second_standby_keeps_commits_flowing_while_the_first_repla
         let streams = |row: &Row| row.number("healthy", &Metric::WalreceiverStreaming) == Some(1.0);
         assert!(told.timeline.rows.iter().all(streams));
     }
+}
+
+/// Makes this file one whose reader goes away at a moment of the run: from then on it cannot be written. What was
+/// written until then is lost, too.
+fn becomes_full(path: &Path, after: Duration) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    // Opened for writing, too, it does not wait for a writer.
+    let reader = File::options().read(true).write(true).open(path).unwrap();
+    tokio::spawn(async move {
+        sleep(after).await;
+        drop(reader);
+    });
+}
+
+/// How the run ends whose file of this name cannot be written after a while, and does its load still run.
+async fn full(name: &str, after: u64) -> (ExperimentError, TempDir, bool) {
+    let dir = tempfile::tempdir().unwrap();
+    becomes_full(&dir.path().join(name), Duration::from_secs(after));
+    let (rows, _) = watch::channel(None);
+    let (lab, stop) = (FakeLab::new(Script::stalling()), CancellationToken::new());
+    let clock = Clock::start_virtual(1_800_000_000.0);
+    let ended = run(&lab, &profile(), &RunFolder::at(dir.path()), clock, &rows, &stop).await;
+    (ended.unwrap_err(), dir, lab.load_runs())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_that_cannot_be_written_ends_the_run_and_the_reason_is_the_last_word_of_the_events() {
+    for after in [1, 8, 15, 20, 45] {
+        let (error, dir, load_runs) = full("timeline.csv", after).await;
+        let said = crate::human::in_full(&error);
+        assert!(said.contains("timeline.csv: Broken pipe"), "{said}");
+        assert!(!load_runs);
+        let events = RunFolder::at(dir.path()).events().unwrap();
+        let [.., reason, last] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((reason.kind, last.kind), (EventKind::Disqualified, EventKind::Concluded));
+        assert_eq!(reason.detail, said);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_cannot_be_written_ends_the_run_and_its_load_all_the_same() {
+    for after in [1, 8, 15, 20] {
+        let (error, dir, load_runs) = full("events.csv", after).await;
+        assert!(crate::human::in_full(&error).contains("events.csv: Broken pipe"), "{error:?}");
+        assert!(!load_runs);
+        // What was sampled until then is there.
+        let rows = RunFolder::at(dir.path()).timeline().unwrap().rows.len() as u64;
+        assert!(rows >= after, "{rows} rows after {after} s");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_nobody_can_look_back_on_is_disqualified() {
+    let told = tell(Script::stalling().with(Mishap::EngineLost), &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed);
+    assert_eq!(
+        told.detail(EventKind::Disqualified),
+        "the servers' logs and states could not be looked at: the engine does not answer"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_that_dies_in_the_last_second_is_found_when_all_is_over() {
+    let script = Script::fast().with(Mishap::StandbyDies(Duration::from_millis(12_900)));
+    let told = tell(script, &profile(), None).await;
+    assert_eq!(told.ending.as_ref().unwrap(), &Ending::Completed, "{:?}", told.events);
+    assert!(told.detail(EventKind::Disqualified).contains("exit code 137"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_run_that_ends_by_itself_has_a_last_word() {
+    for script in [
+        Script::fast(),
+        Script::stalling(),
+        Script::stalling().with(Mishap::NeverStreams),
+        Script::stalling().with(Mishap::FaultFails),
+        Script::stalling().with(Mishap::LoadDies(Duration::from_secs(30))),
+    ] {
+        let told = tell(script, &profile(), None).await;
+        assert_eq!(told.events.last().unwrap().kind, EventKind::Concluded);
+    }
+    let told = tell(Script::stalling(), &profile(), Some(Duration::from_secs(17))).await;
+    assert_eq!(told.events.last().unwrap().kind, EventKind::Concluded);
 }

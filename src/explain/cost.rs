@@ -30,6 +30,12 @@ impl Machine {
             read_ahead_bytes: (u64::from(machine.read_ahead_kb) << 10).max(PAGE),
         }
     }
+
+    /// The same, when its disk has just been mounted: whatever WAL waits has to be read.
+    #[must_use]
+    pub fn cold(self) -> Self {
+        Self { cache_bytes: Some(0), ..self }
+    }
 }
 
 /// Reads from the disk, and the time they take at the cap.

@@ -6,7 +6,7 @@ use super::cost::{Cost, Machine, PAGE};
 use super::measured::Measured;
 use crate::profile::Prefetch;
 use crate::store::{Event, Metric, RunInfo, Stretch, Summary, Timeline, WalAccount, WalModel, WalRange};
-use crate::wal::{Replayed, StandbySettings};
+use crate::wal::{Replayed, StandbySettings, restarted};
 
 /// By how much prediction and measurement may differ before it is said, as a share of the measurement.
 const AGREE: f64 = 0.1;
@@ -80,6 +80,18 @@ impl Part {
         })
     }
 
+    /// The same, of WAL that took so many seconds to arrive: whoever reads its pages in that time replays it while it is
+    /// still in memory.
+    fn arriving_in(mut self, seconds: f64, machine: &Machine) -> Self {
+        for cost in [&mut self.with_prefetch, &mut self.without_prefetch] {
+            let keeps_up = machine.read_iops.is_none_or(|cap| cost.page_reads as f64 <= cap as f64 * seconds);
+            if keeps_up {
+                *cost = Cost::new(cost.page_reads, 0, machine);
+            }
+        }
+        self
+    }
+
     /// What it costs a standby with this setting.
     #[must_use]
     pub fn cost(&self, prefetch: Prefetch) -> Cost {
@@ -100,30 +112,44 @@ impl Explanation {
         summary: &Summary,
         account: Option<&WalAccount>,
     ) -> Self {
-        let settings = StandbySettings::of_run(run);
-        let standby = &run.profile.fault.node;
-        let measured = Measured::of(run, timeline, events);
+        let standby = summary.standby.as_deref().unwrap_or_else(|| run.faulted());
+        let settings = StandbySettings::of_run(run, standby);
+        let measured = Measured::of(run, standby, timeline, events);
         let mut explanation = Self::empty(settings.prefetch, summary.read_iops_cap);
         explanation.arm = Some(run.arm.clone());
         explanation.measured_reads = measured.reads;
         explanation.measured_replay_s = measured.replay_s;
         let Some(account) = account else {
-            explanation.notes = vec![
+            explanation.notes = vec![if run.observed().is_some() {
+                "there is no wal.json: the lab does not read the WAL of servers that it only watches; \
+                 `explain --wal` does, on the standby's host"
+                    .to_owned()
+            } else {
                 "there is no wal.json: the run was ended before its WAL could be read, or is of an older lab"
-                    .to_owned(),
-            ];
+                    .to_owned()
+            }];
             explanation.measured = measured;
             return explanation;
         };
-        let machine = run.profile.standby.iter().find(|profiled| profiled.name == *standby).map(|profiled| {
+        let profiled =
+            run.profile().and_then(|profile| profile.standby.iter().find(|one| one.name == standby));
+        let machine = profiled.map(|profiled| {
             Machine::of(&profiled.machine, account.model.shared_buffers_pages, summary.read_iops_cap)
         });
         if let Some(machine) = machine {
-            let update = Replayed::update(run, timeline, events)
+            let restarted = restarted(events).is_some();
+            // Part of it was replayed twice: no reads were for it alone.
+            let update = Replayed::update(standby, timeline, events)
+                .filter(|_| !restarted)
                 .and_then(|update| update.growth(&Metric::ReadsTotal))
                 .map(|reads| reads.round() as u64);
-            explanation.backlog = Part::of(account, Stretch::Backlog, &machine, measured.reads);
-            explanation.update = Part::of(account, Stretch::Update, &machine, update);
+            let of_backlog = if restarted { machine.cold() } else { machine };
+            explanation.backlog = Part::of(account, Stretch::Backlog, &of_backlog, measured.reads);
+            explanation.update =
+                Part::of(account, Stretch::Update, &machine, update).map(|part| match summary.update_s {
+                    Some(seconds) => part.arriving_in(seconds, &machine),
+                    None => part,
+                });
         }
         explanation.measured = measured;
         explanation.fill(account);

@@ -37,14 +37,14 @@ pub struct Counters {
 }
 
 impl Measured {
-    /// Of a run; what it does not show is none.
+    /// Of this standby of a run; what it does not show is none.
     #[must_use]
-    pub fn of(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Self {
-        let Some(backlog) = Replayed::backlog(run, timeline, events) else { return Self::default() };
+    pub fn of(run: &RunInfo, standby: &str, timeline: &Timeline, events: &[Event]) -> Self {
+        let Some(backlog) = Replayed::backlog(standby, timeline, events) else { return Self::default() };
         let reads = backlog.growth(&Metric::ReadsTotal);
         let bytes = backlog.growth(&Metric::ReadBytesTotal);
-        let standby = run.standbys().find(|node| node.name == run.profile.fault.node);
-        let read_ahead = standby.and_then(|node| node.read_ahead_kb).map(|kb| u64::from(kb) << 10);
+        let node = run.standbys().find(|node| node.name == standby);
+        let read_ahead = node.and_then(|node| node.read_ahead_kb).map(|kb| u64::from(kb) << 10);
         let wal_reads = match (reads, bytes, read_ahead) {
             (Some(reads), Some(bytes), Some(large)) if large > PAGE => {
                 Some(((bytes - reads * PAGE as f64) / (large - PAGE) as f64).max(0.0))

@@ -7,7 +7,7 @@ use crate::verdict::testing::Story;
 use super::Explanation;
 
 /// The WAL of the made-up runs.
-const UPDATE: (u64, u64) = (1 << 30, (1 << 30) + (300 << 20));
+pub(crate) const UPDATE: (u64, u64) = (1 << 30, (1 << 30) + (300 << 20));
 
 /// A stalled run, the end of whose backlog is in its rows.
 pub(crate) fn stalled() -> Story {

@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-use super::testing::{account, explained, no_stall, stalled};
+use super::testing::{UPDATE, account, explained, no_stall, stalled};
 use super::*;
 use crate::profile::{Override, Prefetch, Profile};
-use crate::store::{Metric, Stretch, WalRange};
+use crate::store::{EventKind, Metric, Stretch, WalRange};
 
 const CAPPED: Machine =
     Machine { read_iops: Some(200), cache_bytes: Some(2 << 30), read_ahead_bytes: 128 << 10 };
@@ -49,6 +49,30 @@ fn an_arm_that_prefetches_is_explained_as_it_ran() {
     assert_eq!(measured.0, 16_100);
     assert!((measured.1 - 80.5).abs() < 0.01, "{measured:?}");
     assert_eq!(explanation.notes, Vec::<String>::new());
+}
+
+#[test]
+fn a_standby_that_was_started_again_reads_its_wal_too() {
+    let mut story = stalled();
+    story.event(43.0, EventKind::FaultEnded, Some("standby"), Some(UPDATE.0), "it was started");
+    let explanation = explained(&story, Some(&account()));
+    let backlog = explanation.backlog.unwrap();
+    assert_eq!(backlog.with_prefetch.wal_reads, backlog.range.bytes().div_ceil(128 << 10));
+    assert_eq!(
+        (explanation.measured_replay_s, explanation.update.unwrap().measured_reads),
+        (Some(78.0), None)
+    );
+}
+
+#[test]
+fn wal_that_is_replayed_as_it_arrives_is_not_read_again_however_little_memory_there_is() {
+    let mut story = no_stall();
+    for standby in &mut story.run.profile_mut().standby {
+        standby.machine.memory.0 = 200 << 20;
+    }
+    let update = explained(&story, Some(&account())).update.unwrap();
+    assert_eq!(update.without_prefetch.wal_reads, 0);
+    assert_eq!(update.with_prefetch.wal_reads, (300_u64 << 20).div_ceil(128 << 10));
 }
 
 #[test]
@@ -124,12 +148,23 @@ fn a_larger_run_reads_as_much_more_as_its_update_changes_rows_less_what_is_repla
     let prediction = Prediction::of(&stalled().run, &account(), &outage(&[])).unwrap();
     // Scale 640 to 20. 9.4 GB of WAL and 5.4 GB of pages do not fit into 8 GB.
     assert!((prediction.factor - 32.0).abs() < 1e-9);
-    assert_eq!(prediction.update.page_reads, 32 * 22_000);
-    assert_eq!(prediction.update.wal_reads, 32 * 300 * 8);
+    assert_eq!(prediction.page_reads, 704_000);
     // The primary reads the same pages 16 at a time, and the fault comes 3 s later.
     assert!((prediction.until_fault_s - (44_000.0 / 500.0 + 3.0)).abs() < 1e-9);
-    assert_eq!(prediction.predicted_reads, 704_000 + 76_800 - 91 * 500);
-    assert!((prediction.predicted_replay_s - 1_470.6).abs() < 1e-9);
+    let left = 704_000 - 91 * 500;
+    let wal_left = (32_u64 * (300 << 20)) as f64 * f64::from(left) / 704_000.0;
+    assert_eq!(prediction.wal_reads, (wal_left / f64::from(128 << 10)).ceil() as u64);
+    assert_eq!(prediction.predicted_reads, left as u64 + prediction.wal_reads);
+    assert!((prediction.predicted_replay_s - prediction.predicted_reads as f64 / 500.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_standby_that_keeps_up_has_nothing_to_read_again_however_large_the_wal() {
+    let prediction = Prediction::of(&no_stall().run, &account(), &outage(&[])).unwrap();
+    // Without prefetching replay needs few pages; it is done with them, and with their WAL, before the fault.
+    assert!(prediction.page_reads < 91 * 500, "{}", prediction.page_reads);
+    assert_eq!((prediction.wal_reads, prediction.predicted_reads), (0, 0));
+    assert_eq!(prediction.predicted_replay_s, 0.0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A primary and its standbys as a few numbers that move with tokio's clock.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ const MB: f64 = 1_048_576.0;
 
 /// Step of the simulation.
 const STEP: Duration = Duration::from_millis(100);
+
+/// When a walreceiver that flaps is away, after the load's start: during the update of the profile `smoke`.
+const FLAP: Range<Duration> = Duration::from_secs(9)..Duration::from_secs(11);
 
 /// What the fake lab does.
 #[derive(Debug, Clone)]
@@ -37,6 +41,9 @@ pub(crate) struct Script {
     pub mishap: Option<Mishap>,
 }
 
+/// Where a server that is started again begins to replay.
+const REDO_LSN: u64 = 1 << 24;
+
 impl Standby {
     /// Moves on by one [`STEP`].
     fn step(&mut self, script: &Script, now: Instant, wal: f64) {
@@ -57,7 +64,8 @@ impl Standby {
         if self.replay < self.flush {
             let dt = STEP.as_secs_f64();
             self.replay = (self.replay + script.replay_rate * dt).min(self.flush);
-            self.reads += script.read_iops * dt;
+            let lifted = script.mishap == Some(Mishap::CapLifted) && !self.receiver;
+            self.reads += script.read_iops * dt * if lifted { 10.0 } else { 1.0 };
             self.prefetched += script.read_iops * dt;
         }
     }
@@ -110,6 +118,14 @@ pub(crate) enum Mishap {
     CommitHangs,
     /// The log of the standby shows a recovery conflict.
     Conflict,
+    /// The cap is lifted with the fault: the standby reads ten times as fast.
+    CapLifted,
+    /// The standby's server answers no question any more from the fault on; its disk is still read.
+    StandbySilent,
+    /// The walreceiver goes away for a moment during the update, and comes back by itself.
+    ReceiverFlaps,
+    /// Nobody can say any more how the servers are when the run is over.
+    EngineLost,
 }
 
 impl Script {
@@ -202,6 +218,16 @@ impl FakeLab {
         Self { script, feed: Arc::default(), state: Arc::new(Mutex::new(state)) }
     }
 
+    /// Does the load run.
+    pub(crate) fn load_runs(&self) -> bool {
+        self.state().load_since.is_some()
+    }
+
+    /// Names of the standbys.
+    pub(crate) fn standby_names(&self) -> &[String] {
+        &self.script.standbys
+    }
+
     /// The state, moved on to now.
     fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -224,10 +250,16 @@ impl FakeLab {
         if standby.link == Link::Down {
             return vec![];
         }
-        let receiver = f64::from(u8::from(standby.receiver));
+        let flaps = self.script.mishap == Some(Mishap::ReceiverFlaps)
+            && state.load_since.is_some_and(|since| FLAP.contains(&since.elapsed()));
+        let receiver = f64::from(u8::from(standby.receiver && !flaps));
+        let reads = (Column::new(name, Metric::ReadsTotal), Cell::from(standby.reads.floor()));
+        if self.script.mishap == Some(Mishap::StandbySilent) && state.fault_at.is_some() {
+            return vec![reads];
+        }
         let paused = f64::from(u8::from(self.script.mishap == Some(Mishap::ReplayPaused)));
         vec![
-            (Column::new(name, Metric::ReadsTotal), standby.reads.floor().into()),
+            reads,
             (Column::new(name, Metric::FlushLsn), standby.flush.into()),
             (Column::new(name, Metric::SentLsn), state.wal.into()),
             (Column::new(name, Metric::ReplayLsn), standby.replay.into()),
@@ -344,7 +376,12 @@ impl Lab for FakeLab {
         for standby in state.standbys.iter_mut().filter(|standby| standby.name == fault.node) {
             standby.fail(fault.kind, now);
         }
-        Ok(FaultReport { at: now, done: fault.kind.to_string(), evidence: "it is gone".to_owned() })
+        Ok(FaultReport {
+            at: now,
+            done: fault.kind.to_string(),
+            evidence: "it is gone".to_owned(),
+            redo_lsn: None,
+        })
     }
 
     async fn mend(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
@@ -359,6 +396,7 @@ impl Lab for FakeLab {
             at: Instant::now(),
             done: "put right".to_owned(),
             evidence: "it is back".to_owned(),
+            redo_lsn: (fault.kind.course() == Course::Down).then_some(REDO_LSN),
         })
     }
 
@@ -375,6 +413,7 @@ impl Lab for FakeLab {
     }
 
     async fn findings(&self) -> anyhow::Result<Vec<Finding>> {
+        anyhow::ensure!(self.script.mishap != Some(Mishap::EngineLost), "the engine does not answer");
         Ok(match self.script.mishap {
             Some(Mishap::Conflict) => vec![Finding {
                 node: "standby".to_owned(),

@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep};
 use crate::postgres::{Answer, SqlError};
 use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::repro::{ArmOrder, Ground};
+use crate::repro::Ground;
 use crate::store::{NodeInfo, Platform, Server};
-use crate::wait_for::{Node, Pair, PairSite, Session, Usage, testing};
+use crate::wait_for::{Node, Pair, PairOrder, PairSite, Session, Usage, testing};
 
 /// What a question and its answer take on the way.
 const ROUND_TRIP: Duration = Duration::from_millis(1);
@@ -342,7 +342,7 @@ impl FakePairSite {
 
 #[async_trait]
 impl PairSite for FakePairSite {
-    async fn version(&self, _progress: &Progress) -> anyhow::Result<String> {
+    async fn version(&self, _profile: &Profile, _progress: &Progress) -> anyhow::Result<String> {
         Ok(self.version.to_owned())
     }
 
@@ -352,7 +352,7 @@ impl PairSite for FakePairSite {
         Ok(Ground { server, platform: Platform { cpus: Some(1), ..Platform::default() } })
     }
 
-    async fn raise(&self, order: ArmOrder, _progress: &Progress) -> anyhow::Result<Arc<dyn Pair>> {
+    async fn raise(&self, order: PairOrder, _progress: &Progress) -> anyhow::Result<Arc<dyn Pair>> {
         let names: Vec<&str> = order.profile.standby.iter().map(|standby| standby.name.as_str()).collect();
         self.called(&format!("raise {} with {} CPUs", names.join("+"), order.profile.primary.cpus));
         if self.broken {

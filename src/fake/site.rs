@@ -7,11 +7,13 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::{FakeLab, Script};
+use crate::image::ImageRequest;
 use crate::measure::Clock;
+use crate::postgres::Endpoint;
 use crate::profile::{PRIMARY, Profile};
 use crate::progress::Progress;
-use crate::repro::{ArmOrder, Ground, Raised, Site};
-use crate::store::{NodeInfo, Platform, Role, Server, WalAccount, WalModel};
+use crate::repro::{Arm, ArmOrder, Ground, Raised, Site};
+use crate::store::{CapProof, NodeInfo, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
 /// The site.
@@ -41,22 +43,35 @@ fn prefetch(profile: &Profile) -> String {
     profile.effective_settings(&profile.fault.node).remove("recovery_prefetch").unwrap_or_default()
 }
 
+/// Of the version that is asked for, 18 where none is.
+fn server(request: &ImageRequest) -> Server {
+    let major = match request {
+        ImageRequest::Version(major) => u32::from(*major),
+        _ => 18,
+    };
+    Server {
+        version: format!("{major}.6"),
+        version_num: major * 10_000 + 6,
+        image: Some(format!("fake-{major}")),
+        image_id: Some("sha256:0".to_owned()),
+        source: "fake".to_owned(),
+        note: None,
+        build: None,
+        unknown_settings: vec![],
+    }
+}
+
 #[async_trait]
 impl Site for FakeSite {
-    async fn prepare(&self, profiles: &[&Profile], _progress: &Progress) -> anyhow::Result<Ground> {
-        self.called(&format!("prepare {}", profiles.len()));
+    async fn prepare(&self, arms: &[Arm], _progress: &Progress) -> anyhow::Result<Vec<Ground>> {
+        self.called(&format!("prepare {}", arms.len()));
         if self.prepare_hangs {
             std::future::pending::<()>().await;
         }
-        let server = Server {
-            version: "18.6".to_owned(),
-            version_num: 180_006,
-            image: "fake".to_owned(),
-            image_id: "sha256:0".to_owned(),
-            source: "fake".to_owned(),
-            note: None,
-        };
-        Ok(Ground { server, platform: Platform::default() })
+        Ok(arms
+            .iter()
+            .map(|arm| Ground { server: server(&arm.server), platform: Platform::default() })
+            .collect())
     }
 
     async fn abandon(&self, _progress: &Progress) {
@@ -91,11 +106,17 @@ impl Raised for FakeLab {
             role,
             read_iops_cap: Some(200),
             write_iops_cap: Some(200),
-            cap_proof: None,
+            cap_proof: Some(CapProof { read_iops: 200.0, reads: 400, seconds: 2.0 }),
             read_ahead_kb: Some(128),
             settings: [].into(),
+            defaults: [].into(),
         };
-        Ok(vec![node(PRIMARY, Role::Primary), node("standby", Role::Standby)])
+        let standbys = self.standby_names().iter().map(|name| node(name, Role::Standby));
+        Ok(std::iter::once(node(PRIMARY, Role::Primary)).chain(standbys).collect())
+    }
+
+    fn endpoints(&self) -> Vec<(Role, Endpoint)> {
+        vec![]
     }
 
     async fn save_logs(&self) -> anyhow::Result<()> {

@@ -154,6 +154,7 @@ async fn name(
         uid,
         gid,
         note: None,
+        build: None,
     })
 }
 

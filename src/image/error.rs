@@ -49,6 +49,10 @@ pub enum ImageError {
     Engine(#[from] DockerError),
     #[error("\"{text}\" is no PostgreSQL version of {OLDEST_MAJOR} to {NEWEST_MAJOR}")]
     UnknownVersion { text: String },
+    #[error(
+        "{text:?} is neither a version of {OLDEST_MAJOR} to {NEWEST_MAJOR} nor an image's name, as in 18 or postgres:18-alpine"
+    )]
+    NotAReference { text: String },
     #[error("none was built{}", .major.map(|major| format!(" of version {major}")).unwrap_or_default())]
     NoneBuilt { major: Option<u16> },
     #[error("the registry has none of {}", .references.join(", "))]

@@ -6,7 +6,9 @@ use std::path::Path;
 use super::assemble::{Material, Origin, assemble};
 use super::closure;
 use super::error::ImageError;
-use super::installation::{Installation, NEEDED_PROGRAMS, bindirs, installation, newest, version_of};
+use super::installation::{
+    Installation, NEEDED_PROGRAMS, OwnBuild, bindirs, installation, newest, version_of,
+};
 use super::pack::Pack;
 use super::process::{self, find_program, is_program};
 use super::server::{self, ImageSource, ServerImage};
@@ -111,14 +113,18 @@ pub(super) async fn from_prefix(
         });
     }
     check_same_machine(engine).await?;
+    // Asked of the prefix itself each time: an image that was packed before may have been packed from another.
+    let build = Some(OwnBuild::of(&prefix).await);
     let pack = pack_server(&installation)?;
     let (pack, digest) = blocking(move || pack.digest().map(|digest| (pack, digest))).await?;
     if let Some(image) = server::built_from(engine, &digest).await? {
-        return Ok(image);
+        return Ok(ServerImage { build, ..image });
     }
     on_progress(ImageProgress::Step(format!("Packing PostgreSQL {version} of {}", prefix.display())));
     let origin = Origin { source: ImageSource::Prefix, digest: Some(&digest) };
-    build(engine, pack, &bindir, installation.library_path.as_deref(), origin, on_progress).await
+    let library_path = installation.library_path.as_deref();
+    let image = self::build(engine, pack, &bindir, library_path, origin, on_progress).await?;
+    Ok(ServerImage { build, ..image })
 }
 
 /// Fails unless programs of this host run on the engine's.

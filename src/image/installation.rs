@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
 use super::error::ImageError;
@@ -27,6 +28,28 @@ pub(super) struct Installation {
     pub(super) pkglibdir: PathBuf,
     /// Where libraries are that the dynamic linker may not find by itself.
     pub(super) library_path: Option<PathBuf>,
+}
+
+/// A build of the user's own, as its `pg_config` tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnBuild {
+    /// The prefix it was taken from.
+    pub prefix: PathBuf,
+    /// What `pg_config --version` says; none without a `pg_config` that works.
+    pub version: Option<String>,
+    /// What `pg_config --configure` says: the options it was built with.
+    pub configure: Option<String>,
+}
+
+impl OwnBuild {
+    /// Asks the build under this prefix.
+    pub(super) async fn of(prefix: &Path) -> Self {
+        let mut command = Command::new(prefix.join("bin/pg_config"));
+        command.args(["--version", "--configure"]);
+        let answer = process::run(command, TOOL_DEADLINE, |_| ()).await.unwrap_or_default();
+        let mut lines = answer.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
+        Self { prefix: prefix.to_owned(), version: lines.next(), configure: lines.next() }
+    }
 }
 
 /// Where a PostgreSQL may be installed: directories with a `postgres`, each once.

@@ -18,11 +18,21 @@ mod request;
 mod server;
 mod version;
 
+#[cfg(test)]
+pub(crate) mod testing {
+    pub(crate) use super::server::tests::image;
+}
+
 use crate::docker::{DockerError, Engine, PullProgress, labels};
 
 pub use error::{ImageError, Tried};
+pub use installation::OwnBuild;
 pub use plan::Way;
 pub use request::ImageRequest;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+pub(crate) use server::tests::image as server_image_of;
 pub use server::{ImageSource, ListedImage, Provenance, ServerImage};
 pub use version::{NEWEST_MAJOR, OLDEST_MAJOR, ServerVersion, WISHED_MAJOR};
 
@@ -66,6 +76,9 @@ async fn first_that_works(
     let mut tried = Vec::new();
     for way in asked_for.map_or_else(plan::for_default, plan::for_version) {
         match go(engine, way, on_progress).await {
+            Ok(image) if !is_as_asked(&image, asked_for) => {
+                tried.push(Tried { way, reason: format!("it has PostgreSQL {}", image.version) });
+            }
             Ok(mut image) => {
                 if asked_for.is_none() && image.version.major != WISHED_MAJOR {
                     image.note = Some(plan::note(&image, &tried));
@@ -76,6 +89,11 @@ async fn first_that_works(
         }
     }
     Err(ImageError::NotToBeHad { asked_for, tried })
+}
+
+/// A mirror may serve anything under any tag.
+fn is_as_asked(image: &ServerImage, asked_for: Option<u16>) -> bool {
+    asked_for.is_none_or(|major| image.version.major == major)
 }
 
 async fn go(engine: &Engine, way: Way, on_progress: OnProgress<'_>) -> Result<ServerImage, ImageError> {

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::ImageError;
 use super::version::{NEWEST_MAJOR, OLDEST_MAJOR};
 
 /// The image that is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ImageRequest {
     /// PostgreSQL 18, or else the best that can be had.
     #[default]
@@ -38,8 +41,18 @@ impl FromStr for ImageRequest {
                 _ => Err(unknown()),
             };
         }
+        if !is_reference(text) {
+            return Err(ImageError::NotAReference { text: text.to_owned() });
+        }
         Ok(ImageRequest::Reference(text.to_owned()))
     }
+}
+
+/// Can this be an image's name: what it is made of, and that no part of it is empty. The engine knows the rest.
+fn is_reference(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    let whole = |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric());
+    text.chars().all(allowed) && text.split(['/', ':', '@']).all(whole)
 }
 
 #[cfg(test)]
@@ -57,6 +70,21 @@ mod tests {
             ("host:5000/pg", ImageRequest::Reference("host:5000/pg".to_owned())),
         ] {
             assert_eq!(text.parse::<ImageRequest>().unwrap(), request);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_an_images_name_is_none() {
+        for text in
+            [" ", "a b", "$(reboot)", "'; drop table x", "postgres:", ":18", "a//b", "-x", "pg@", "a\nb", "é"]
+        {
+            let error = text.parse::<ImageRequest>().unwrap_err().to_string();
+            assert!(error.contains("neither a version"), "{error}");
+        }
+        for text in
+            ["pg", "docker.io/library/postgres:18.6", "pg@sha256:3f1b2c", "localhost:5000/my-pg_1:v1.2-x"]
+        {
+            assert!(text.parse::<ImageRequest>().is_ok(), "{text}");
         }
     }
 

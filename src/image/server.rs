@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::error::ImageError;
+use super::installation::OwnBuild;
 use super::version::{OLDEST_MAJOR, ServerVersion};
 use crate::docker::labels::{self, Kind, Labels, Selector};
 use crate::docker::{Engine, ImageEntry};
@@ -57,6 +58,11 @@ impl ImageSource {
         }
     }
 
+    /// The source that shows itself by these words, as in `run.json`.
+    pub fn in_words(words: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.to_string() == words)
+    }
+
     /// Whether an image of this source may stand for its major version: a user's own build or image may be patched.
     pub fn is_stock(self) -> bool {
         matches!(self, ImageSource::Registry | ImageSource::Debian | ImageSource::Host)
@@ -106,6 +112,8 @@ pub struct ServerImage {
     pub gid: u32,
     /// What the user has to be told, if it is not what was wished for.
     pub note: Option<String>,
+    /// Of a build under a prefix: what it says of itself.
+    pub build: Option<OwnBuild>,
 }
 
 /// What a finished build knows of its image.
@@ -146,6 +154,7 @@ impl ServerImage {
             uid: label(UID)?.parse().ok()?,
             gid: label(GID)?.parse().ok()?,
             note: None,
+            build: None,
         })
     }
 }
@@ -205,12 +214,12 @@ pub(super) async fn built_from(engine: &Engine, origin: &str) -> Result<Option<S
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
 
-    pub(in crate::image) fn image(version: &str) -> ServerImage {
+    pub(crate) fn image(version: &str) -> ServerImage {
         of_source(version, ImageSource::Host)
     }
 

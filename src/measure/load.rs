@@ -16,6 +16,9 @@ use crate::store::{Cell, Column, Metric};
 /// report is never taken by a tick that has been given up.
 const PATIENCE: Duration = Duration::from_millis(600);
 
+/// More than any figure of pgbench can be; what is beyond it is none.
+const MOST: f64 = 1e12;
+
 /// One progress line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Report {
@@ -33,12 +36,13 @@ impl Report {
     /// Reads `progress: 1.0 s, 6.0 tps, lat 10.906 ms stddev 7.443, 0 failed, lag 0.156 ms`; other lines are none.
     fn parse(line: &str) -> Option<Self> {
         let mut parts = line.strip_prefix("progress: ")?.split(", ");
-        let elapsed_s = parts.next()?.strip_suffix(" s")?.parse().ok()?;
-        let tps = parts.next()?.strip_suffix(" tps")?.parse().ok()?;
-        let latency: f64 = parts.next()?.strip_prefix("lat ")?.split(' ').next()?.parse().ok()?;
-        let failed = parts.find_map(|part| part.strip_suffix(" failed")?.parse().ok()).unwrap_or(0.0);
+        let number = |text: &str| text.parse().ok().filter(|number: &f64| (0.0..MOST).contains(number));
+        let elapsed_s = number(parts.next()?.strip_suffix(" s")?)?;
+        let tps = number(parts.next()?.strip_suffix(" tps")?)?;
+        let latency = parts.next()?.strip_prefix("lat ")?.split(' ').next()?;
+        let failed = parts.find_map(|part| part.strip_suffix(" failed")).map_or(Some(0.0), number)?;
         // With nothing completed pgbench prints NaN or 0.000, by version; neither is a latency.
-        let latency_ms = (latency.is_finite() && tps > 0.0).then_some(latency);
+        let latency_ms = number(latency).filter(|_| tps > 0.0);
         Some(Self { elapsed_s, tps, latency_ms, failed })
     }
 }
@@ -57,7 +61,12 @@ struct Inbox {
     /// End of the last interval that was taken.
     taken_until_s: f64,
     reports: VecDeque<Report>,
+    /// What pgbench said of the first client that it gave up.
+    lost_client: Option<String>,
 }
+
+/// What pgbench says of a client that it gives up; it goes on with the others.
+const CLIENT_LOST: &str = " aborted in ";
 
 /// Where the reader of pgbench's output leaves the lines and the sampler finds them.
 #[derive(Debug, Default)]
@@ -79,9 +88,22 @@ impl LoadFeed {
     /// pgbench has printed a line.
     pub fn line(&self, line: &str) {
         if let Some(report) = Report::parse(line) {
-            self.inbox().reports.push_back(report);
-            self.arrived.notify_one();
+            let mut inbox = self.inbox();
+            let last_s = inbox.reports.back().map_or(inbox.taken_until_s, |last| last.elapsed_s);
+            // Its clock only goes on.
+            if report.elapsed_s > last_s {
+                inbox.reports.push_back(report);
+                self.arrived.notify_one();
+            }
+        } else if line.contains(CLIENT_LOST) {
+            self.inbox().lost_client.get_or_insert_with(|| line.to_owned());
         }
+    }
+
+    /// What pgbench said of the first client that it gave up, if it did.
+    #[must_use]
+    pub fn lost_client(&self) -> Option<String> {
+        self.inbox().lost_client.clone()
     }
 
     /// pgbench has ended; `how` says how.
@@ -188,6 +210,18 @@ mod tests {
 
     fn cell(cells: &[(Column, Cell)], metric: &Metric) -> Option<f64> {
         cells.iter().find(|(column, _)| column.metric == *metric).and_then(|(_, cell)| cell.number())
+    }
+
+    #[test]
+    fn a_client_that_pgbench_gives_up_is_remembered_with_what_it_said() {
+        let feed = LoadFeed::default();
+        feed.line(&line(1.0, 5.0, "2.0"));
+        assert_eq!(feed.lost_client(), None);
+        let said = "pgbench: error: client 3 aborted in command 8 (SQL) of script 0; perhaps the backend died while \
+                    processing";
+        feed.line(said);
+        feed.line("pgbench: error: client 4 script 0 aborted in command 5 query 0: ERROR:  x");
+        assert_eq!(feed.lost_client().as_deref(), Some(said));
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(super) fn rate_of(total: &Metric) -> Option<(Metric, f64)> {
         Metric::ReadsTotal => Some((Metric::ReadIops, 1.0)),
         Metric::WritesTotal => Some((Metric::WriteIops, 1.0)),
         Metric::CpuSecondsTotal => Some((Metric::CpuPct, 100.0)),
+        Metric::CommitsTotal => Some((Metric::CommitsPerS, 1.0)),
         _ => None,
     }
 }

@@ -1,11 +1,17 @@
 //! What a `repro` would do, as a value that can be printed: `--dry-run` touches nothing.
 
+mod sweep;
+
+pub use sweep::SweepPlan;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::disk::{Caps, Room};
 use crate::human;
+use crate::image::ImageRequest;
 use crate::profile::{Machine, Profile};
-use crate::repro::{Request, Teardown};
+use crate::repro::{Arm, Request, Teardown, server_names};
 
 /// Reads that a prefetching standby makes for each heap page the update touches: measured 1.10 at scale 640, 1.12 at
 /// scale 20; neighbouring blocks share reads, the index adds some.
@@ -18,6 +24,9 @@ const COPY_S: f64 = 0.1;
 const UPDATE_S: f64 = 0.27;
 const FIXED_S: f64 = 15.0;
 
+/// Seconds that building a server image takes.
+const IMAGE_S: f64 = 60.0;
+
 /// What would be done for a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -27,7 +36,32 @@ pub struct Plan {
     teardown: Teardown,
     results: String,
     room: Room,
+    /// What the servers are called; one without a name where there is only one.
+    servers: Vec<String>,
+    databases: Databases,
+    /// Bytes of the nodes of an arm, at most.
+    nodes: u64,
     arms: Vec<PlannedArm>,
+}
+
+/// The loaded databases that a plan needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Databases {
+    count: usize,
+    bytes: u64,
+}
+
+impl Databases {
+    /// Servers do not share a database, nor do profiles that fix another size or other checksums.
+    fn of(arms: &[Arm]) -> Self {
+        let key = |arm: &Arm| {
+            let room = Room::of(&arm.profile);
+            let checksums = arm.profile.postgres.data_checksums.to_string();
+            ((arm.server.clone(), arm.profile.workload.scale, room.image, checksums), room.golden)
+        };
+        let databases: BTreeMap<_, u64> = arms.iter().map(key).collect();
+        Self { count: databases.len(), bytes: databases.values().sum() }
+    }
 }
 
 /// One arm of a plan.
@@ -53,10 +87,25 @@ impl Plan {
             teardown: request.teardown,
             results: request.results.display().to_string(),
             room,
+            servers: servers(&request.arms),
+            databases: Databases::of(&request.arms),
+            nodes: request.arms.iter().map(|arm| nodes_bytes(&arm.profile)).max()?,
             arms,
             profile,
         })
     }
+}
+
+/// The servers by name, if there are several.
+fn servers(arms: &[Arm]) -> Vec<String> {
+    let mut servers: Vec<ImageRequest> = arms.iter().map(|arm| arm.server.clone()).collect();
+    servers.dedup();
+    if servers.len() > 1 { server_names(&servers) } else { vec![] }
+}
+
+/// Bytes that the nodes of an arm take.
+fn nodes_bytes(profile: &Profile) -> u64 {
+    Room::of(profile).node * (1 + profile.standby.len() as u64)
 }
 
 fn planned(name: &str, profile: &Profile, caps: Caps) -> PlannedArm {
@@ -90,7 +139,7 @@ fn predicted_hang_s(profile: &Profile) -> Option<f64> {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { profile, room, .. } = self;
+        let Self { profile, .. } = self;
         writeln!(f, "Profile {}: {}", self.profile_name, profile.description)?;
         writeln!(f, "\nNodes")?;
         let machine = |f: &mut fmt::Formatter<'_>, name: &str, machine: &Machine| {
@@ -112,13 +161,16 @@ impl fmt::Display for Plan {
         }
         writeln!(f, "\nDisk on the engine's host, at most")?;
         let bytes = |bytes: u64| human::bytes(bytes as f64);
-        writeln!(f, "  {:>9}  loaded database, kept in the cache", bytes(room.golden))?;
+        let Databases { count, bytes: golden } = self.databases;
+        let databases =
+            if count > 1 { format!("{count} loaded databases") } else { "loaded database".to_owned() };
+        writeln!(f, "  {:>9}  {databases}, kept in the cache", bytes(golden))?;
         let nodes = 1 + profile.standby.len() as u64;
         writeln!(
             f,
             "  {:>9}  {nodes} nodes of {} each, while an arm runs",
-            bytes(room.node * nodes),
-            bytes(room.node)
+            bytes(self.nodes),
+            bytes(self.nodes / nodes)
         )?;
         writeln!(f, "\nExpected duration")?;
         for arm in &self.arms {
@@ -129,11 +181,15 @@ impl fmt::Display for Plan {
             writeln!(f, "  {:<12} about {}, with {hang}", arm.name, human::seconds(arm.seconds))?;
         }
         let total: f64 = self.arms.iter().map(|arm| arm.seconds).sum();
+        let (images, databases) = (self.servers.len().max(1), self.databases.count);
+        let first_s = IMAGE_S * images as f64 + load_s * databases as f64;
+        let (image, database) =
+            if images > 1 || databases > 1 { ("images", "databases") } else { ("an image", "the database") };
         write!(
             f,
-            "  in all about {}; the first run also builds an image and loads the database, about {}",
+            "  in all about {}; the first run also builds {image} and loads {database}, about {}",
             human::seconds(total),
-            human::seconds(60.0 + load_s)
+            human::seconds(first_s)
         )
     }
 }
@@ -152,7 +208,11 @@ impl Plan {
         };
         let seconds = |time: std::time::Duration| human::seconds(time.as_secs_f64());
         vec![
-            "Find or build a server image".to_owned(),
+            if self.servers.is_empty() {
+                "Find or build a server image".to_owned()
+            } else {
+                format!("Find or build server images: {}", self.servers.join(", "))
+            },
             format!(
                 "Load pgbench at scale {} into a golden image, unless it is cached (about {})",
                 profile.workload.scale,
@@ -198,7 +258,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::profile::Prefetch;
-    use crate::repro::Arm;
 
     fn plan(profile: &str, caps: Caps) -> Plan {
         let loaded = Profile::load(profile, &[]).unwrap();
@@ -230,6 +289,30 @@ mod tests {
         assert!((hang_s("quick", &small).unwrap() / 184.0 - 1.0).abs() < 0.05);
         assert_eq!(hang_s("quick", &["postgres.standby.recovery_prefetch=off"]), None);
         assert_eq!(hang_s("quick", &["postgres.standby.maintenance_io_concurrency=0"]), None);
+    }
+
+    #[test]
+    fn a_plan_of_several_servers_counts_a_database_and_an_image_for_each() {
+        let profile = Profile::load("smoke", &[]).unwrap();
+        let servers = [ImageRequest::Version(15), ImageRequest::Prefix("/opt/patched".into())];
+        let arms = Arm::on_servers(Arm::of_prefetch(&profile, &[Prefetch::Try, Prefetch::Off]), &servers);
+        let plan = Plan::of(&Request {
+            profile_name: "smoke".to_owned(),
+            arms,
+            results: "results".into(),
+            caps: Caps::On,
+            teardown: Teardown::Remove,
+            command_line: vec![],
+        });
+        let text = plan.unwrap().to_string();
+        for line in [
+            "Find or build server images: pg15, patched\n",
+            "2 loaded databases, kept in the cache\n",
+            "the first run also builds images and loads databases",
+            "For each arm (pg15-try, pg15-off, patched-try, patched-off)",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
     }
 
     #[test]

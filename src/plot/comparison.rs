@@ -2,11 +2,9 @@
 
 use super::Recorded;
 use super::axis::ValueAxis;
+use super::load::{self, catch_up, offered};
 use super::marks;
-use super::panels::{
-    CAP_CEILING, TPS_CEILING, bursts, cap_level, catch_up, clipped_axis, faulted, highest, offered, peak,
-    series,
-};
+use super::panels::{CAP_CEILING, bursts, cap_level, clipped_axis, faulted, highest, peak, series};
 use super::scene::{Burst, Curve, Mark, Panel, Scene, Shape, Stroke, Words};
 use super::series::Series;
 use super::style::Ink;
@@ -20,8 +18,8 @@ use crate::store::{Metric, NodeInfo};
 pub fn scene(arms: &[Recorded<'_>]) -> Scene {
     let (from, to) =
         arms.iter().map(marks::extent).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0.0, 0.0));
-    let broken = arms.iter().any(|arm| marks::origin(arm).0 == Origin::Fault);
-    let time = TimeAxis::new(from, to, if broken { Origin::Fault } else { Origin::Start });
+    let broken = arms.iter().map(|arm| marks::origin(arm).0).find(|origin| *origin != Origin::Start);
+    let time = TimeAxis::new(from, to, broken.unwrap_or(Origin::Start));
     let rows = arms.iter().map(|arm| arm.timeline.rows.len()).max().unwrap_or(0);
     let bucket = bucket(&time, rows);
     let fault = Mark { at: 0.0, label: "fault".to_owned(), stroke: Stroke::Solid };
@@ -31,7 +29,7 @@ pub fn scene(arms: &[Recorded<'_>]) -> Scene {
         legend: arms.iter().enumerate().map(legend).collect(),
         time,
         phases: Vec::new(),
-        marks: broken.then_some(fault).into_iter().collect(),
+        marks: broken.map(|_| fault).into_iter().collect(),
         hang: None,
         panels: vec![tps(arms, bucket), reads(arms, bucket), lag(arms, bucket), prefetched(arms, bucket)],
         footer: arms.iter().map(|arm| origin_line(arm.run)).chain([reading_line(bucket)]).collect(),
@@ -64,7 +62,7 @@ fn legend((place, arm): (usize, &Recorded<'_>)) -> Words {
     if let Some(words) = marks::hang_words(arm) {
         text = format!("{text}, {words}");
     }
-    if !arm.run.capped {
+    if arm.run.is_uncapped() {
         text = format!("{text} (UNCAPPED)");
     }
     if marks::origin(arm).0 == Origin::Start {
@@ -75,10 +73,9 @@ fn legend((place, arm): (usize, &Recorded<'_>)) -> Words {
 
 fn tps(arms: &[Recorded<'_>], bucket: Option<f64>) -> Panel {
     let raw: Vec<_> = arms.iter().map(|arm| series(arm, arm.run.primary(), &Metric::Tps)).collect();
-    let mut rates: Vec<_> = arms.iter().map(|arm| arm.run.profile.workload.rate_tps).collect();
+    let mut rates: Vec<_> = arms.iter().filter_map(|arm| load::load_rate(arm.run)).collect();
     rates.dedup();
-    let rate = rates.iter().copied().fold(0.0, f64::max);
-    let axis = clipped_axis(&raw.iter().collect::<Vec<_>>(), rate * TPS_CEILING, rate * TPS_CEILING);
+    let axis = load::axis(&raw.iter().collect::<Vec<_>>(), rates.iter().copied().reduce(f64::max));
     Panel {
         title: "Primary: commits per second (TPS)".to_owned(),
         bursts: bursts_of_arms(arms, &raw, axis.top, &catch_up),
@@ -161,7 +158,7 @@ fn per_standby(arms: &[Recorded<'_>], metric: &Metric) -> Vec<Series> {
 
 fn broken_standby<'a>(arm: &Recorded<'a>) -> Option<&'a NodeInfo> {
     let standbys: Vec<_> = arm.run.standbys().collect();
-    faulted(&standbys, &arm.run.profile.fault.node).map(|(_, node)| node)
+    faulted(&standbys, arm.faulted()).map(|(_, node)| node)
 }
 
 fn curves(raw: Vec<Series>, shape: Shape, bucket: Option<f64>) -> Vec<Curve> {

@@ -44,11 +44,13 @@ pub fn panel(run: &Recorded<'_>, standbys: &[&NodeInfo], bucket: Option<f64>) ->
 /// The backlog that decides how long the standby is away.
 fn lag_at_fault(run: &Recorded<'_>) -> Option<Note> {
     let value = run.summary.lag_at_fault_bytes? as f64;
-    (marks::origin(run).0 == Origin::Fault).then(|| Note {
-        at: 0.0,
-        value,
-        label: format!("{} at the fault", human::bytes(value)),
-    })
+    let when = match marks::origin(run).0 {
+        Origin::Fault => "at the fault",
+        Origin::Mark => "at the mark",
+        Origin::Hang => "when commits stopped",
+        Origin::Start => return None,
+    };
+    Some(Note { at: 0.0, value, label: format!("{} {when}", human::bytes(value)) })
 }
 
 /// The lag of the only standby. What it has received and not replayed is told apart where it is visibly less.

@@ -12,9 +12,13 @@ use crate::store::{Event, EventKind, Phase, Verdict};
 /// What the picture's time is counted from, and when that was on the run's clock, seconds.
 #[must_use]
 pub fn origin(run: &Recorded<'_>) -> (Origin, f64) {
+    let is_observed = run.run.observed().is_some();
+    let stalled =
+        || run.summary.hang_start_s.filter(|_| is_observed && run.summary.verdict == Verdict::Stalled);
     match fault(run.events) {
+        Some(mark) if is_observed => (Origin::Mark, mark.t_s),
         Some(fault) => (Origin::Fault, fault.t_s),
-        None => (Origin::Start, 0.0),
+        None => stalled().map_or((Origin::Start, 0.0), |start_s| (Origin::Hang, start_s)),
     }
 }
 
@@ -86,9 +90,9 @@ pub fn marks(run: &Recorded<'_>) -> Vec<Mark> {
     let after = |event: &Event| {
         let since = event.t_s - origin;
         match origin_kind {
-            Origin::Fault if since < 0.0 => format!("\u{2212}{}", duration(-since)),
-            Origin::Fault => format!("+{}", duration(since)),
             Origin::Start => format!("at {}", duration(since)),
+            _ if since < 0.0 => format!("\u{2212}{}", duration(-since)),
+            _ => format!("+{}", duration(since)),
         }
     };
     let mark = |event: &Event, what: &str, stroke| Mark {
@@ -97,10 +101,10 @@ pub fn marks(run: &Recorded<'_>) -> Vec<Mark> {
         stroke,
     };
     let mut marks = Vec::new();
-    if let Some(fault) = fault(run.events) {
-        let label = format!("fault: {} {}", fault_words(run), clock(fault.unix_s));
+    if origin_kind != Origin::Start {
+        let label = format!("{} {}", origin_words(run, origin_kind), clock(unix_s(run, origin)));
         marks.push(Mark { at: 0.0, label: label.trim_end().to_owned(), stroke: Stroke::Solid });
-        let back = |kind| returned(run, kind, fault);
+        let back = |kind| returned(run, kind, origin);
         marks.extend(back(EventKind::FaultEnded).map(|event| mark(event, ended_words(run), Stroke::Dashed)));
         marks.extend(back(EventKind::CommitsAgain).map(|event| mark(event, "commits again", Stroke::Dashed)));
         marks.extend(
@@ -122,38 +126,53 @@ pub fn marks(run: &Recorded<'_>) -> Vec<Mark> {
 
 /// The event that says that something came back after the fault: streaming at the node that was broken, commits at the end
 /// of the hang (a commit may end a shorter gap before it).
-fn returned<'a>(run: &Recorded<'a>, kind: EventKind, fault: &Event) -> Option<&'a Event> {
+fn returned<'a>(run: &Recorded<'a>, kind: EventKind, origin: f64) -> Option<&'a Event> {
     let end = match (kind, run.summary.hang_start_s) {
         (EventKind::CommitsAgain, Some(start)) => start,
-        _ => fault.t_s,
+        _ => origin,
     };
-    let here = |event: &&Event| match (kind, &event.node, &fault.node) {
-        (EventKind::StreamingAgain, Some(node), Some(broken)) => node == broken,
+    let here = |event: &&Event| match (kind, &event.node) {
+        (EventKind::StreamingAgain, Some(node)) => node == run.faulted(),
         _ => true,
     };
     run.events.iter().filter(|event| event.kind == kind && event.t_s >= end).find(here)
 }
 
-fn fault_words(run: &Recorded<'_>) -> &'static str {
-    match run.run.profile.fault.kind {
-        FaultKind::KillWalreceiver => "walreceiver killed",
-        FaultKind::KillWalsender => "walsender killed",
-        FaultKind::RestartStandby => "standby shut down",
-        FaultKind::CrashStandby => "standby crashed",
-        FaultKind::CutNetwork => "network cut",
+fn origin_words(run: &Recorded<'_>, origin: Origin) -> &'static str {
+    if origin == Origin::Hang {
+        return "commits stop";
+    }
+    match run.run.fault_kind() {
+        None => "marked",
+        Some(FaultKind::KillWalreceiver) => "fault: walreceiver killed",
+        Some(FaultKind::KillWalsender) => "fault: walsender killed",
+        Some(FaultKind::RestartStandby) => "fault: standby shut down",
+        Some(FaultKind::CrashStandby) => "fault: standby crashed",
+        Some(FaultKind::CutNetwork) => "fault: network cut",
     }
 }
 
 fn ended_words(run: &Recorded<'_>) -> &'static str {
-    match run.run.profile.fault.kind.course() {
-        Course::Moment => "fault over",
-        Course::Down => "standby started",
-        Course::CutOff => "network restored",
+    match run.run.fault_kind().map(FaultKind::course) {
+        None | Some(Course::Moment) => "fault over",
+        Some(Course::Down) => "standby started",
+        Some(Course::CutOff) => "network restored",
     }
+}
+
+/// The time of day of a moment of the run, seconds since 1970: of its event, or else of the row that is nearest.
+fn unix_s(run: &Recorded<'_>, t_s: f64) -> f64 {
+    let event = run.events.iter().find(|event| event.t_s == t_s).map(|event| event.unix_s);
+    let rows = run.timeline.rows.iter();
+    let nearest = || rows.min_by(|a, b| (a.t_s - t_s).abs().total_cmp(&(b.t_s - t_s).abs()));
+    event.or_else(|| nearest().map(|row| row.unix_s + t_s - row.t_s)).unwrap_or(f64::NAN)
 }
 
 /// The time of day, to find the moment in the servers' logs.
 fn clock(unix_s: f64) -> String {
+    if !unix_s.is_finite() {
+        return String::new();
+    }
     Timestamp::from_second(unix_s.floor() as i64)
         .map(|time| time.strftime("%H:%M:%S UTC").to_string())
         .unwrap_or_default()

@@ -8,6 +8,7 @@ pub mod chart;
 mod comparison;
 mod draw;
 mod lag;
+mod load;
 mod marks;
 mod panel;
 mod panels;
@@ -16,6 +17,7 @@ mod picture;
 mod scene;
 mod series;
 mod style;
+mod sweep;
 mod text;
 mod time;
 mod timeline;
@@ -25,6 +27,8 @@ mod words;
 mod testing;
 #[cfg(test)]
 mod tests;
+
+pub use sweep::sweep;
 
 use std::error::Error;
 use std::io;
@@ -43,6 +47,13 @@ pub struct Recorded<'a> {
     pub events: &'a [Event],
     /// `summary.json`
     pub summary: &'a Summary,
+}
+
+impl Recorded<'_> {
+    /// The standby that was broken; of servers that were only watched, the one that was away.
+    fn faulted(&self) -> &str {
+        self.summary.standby.as_deref().unwrap_or_else(|| self.run.faulted())
+    }
 }
 
 /// Why a picture could not be drawn.

@@ -3,15 +3,13 @@
 use super::Recorded;
 use super::axis::{ValueAxis, thousands};
 use super::lag;
+use super::load;
 use super::marks;
 use super::scene::{Burst, Curve, Level, Panel, Shape, Told};
 use super::series::Series;
 use super::style::Ink;
 use crate::store::{Metric, NodeInfo};
 
-/// The TPS axis ends at about this many times the offered rate, in every picture, so that pictures compare: a backlog that is worked off at fifty times the rate would
-/// press the rate itself to the floor.
-pub const TPS_CEILING: f64 = 3.0;
 /// The axis of reads ends at this many times the cap.
 pub const CAP_CEILING: f64 = 2.0;
 /// Bursts closer than this share of the picture's time are one.
@@ -20,13 +18,19 @@ const BURST_APART: f64 = 0.04;
 /// All panels of a run, from the top.
 #[must_use]
 pub fn of_run(run: &Recorded<'_>, bucket: Option<f64>) -> Vec<Panel> {
-    let mut panels = vec![tps(run, bucket)];
+    let mut panels = vec![load::tps(run, bucket)];
     let standbys: Vec<_> = run.run.standbys().collect();
-    panels.extend(standbys.iter().enumerate().map(|(place, node)| reads(run, node, place, bucket)));
+    if run.run.observed().is_some() {
+        panels.push(load::waiters(run, bucket));
+    }
+    // Of servers that were only watched, reads are known only where the user gave a source of them.
+    let is_known = |node: &NodeInfo| {
+        run.run.observed().is_none() || !series(run, &node.name, &Metric::ReadIops).is_empty()
+    };
+    let known = standbys.iter().enumerate().filter(|(_, node)| is_known(node));
+    panels.extend(known.map(|(place, node)| reads(run, node, place, bucket)));
     panels.push(lag::panel(run, &standbys, bucket));
-    panels.extend(
-        faulted(&standbys, &run.run.profile.fault.node).map(|(place, node)| totals(run, node, place, bucket)),
-    );
+    panels.extend(faulted(&standbys, run.faulted()).map(|(place, node)| totals(run, node, place, bucket)));
     panels
 }
 
@@ -42,34 +46,9 @@ pub fn series(run: &Recorded<'_>, node: &str, metric: &Metric) -> Series {
     Series::metric(run.timeline, origin, node, metric)
 }
 
-fn tps(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
-    let raw = series(run, run.run.primary(), &Metric::Tps);
-    let rate = run.run.profile.workload.rate_tps;
-    let axis = clipped_axis(&[&raw], rate * TPS_CEILING, rate * TPS_CEILING);
-    Panel {
-        title: "Primary: commits per second (TPS)".to_owned(),
-        bursts: bursts(run, &raw, axis.top, Ink::Primary, &catch_up),
-        axis,
-        levels: vec![offered(rate)],
-        notes: Vec::new(),
-        spans: marks::hang_span(run, Ink::Text).into_iter().collect(),
-        curves: alone(Ink::Primary, Shape::Steps, raw.thinned(bucket)),
-    }
-}
-
-/// pgbench works off the backlog of its rate limit as fast as it can: a burst, not a result.
-pub fn catch_up(peak: f64) -> String {
-    format!("catch-up: {}/s", thousands(peak))
-}
-
 /// `peak 1,900/s`
 pub fn peak(peak: f64) -> String {
     format!("peak {}/s", thousands(peak))
-}
-
-/// The rate pgbench is told to keep.
-pub fn offered(rate: f64) -> Level {
-    Level { at: rate, label: format!("offered {rate}/s"), ink: Ink::Muted, told: Told::InTheLegend }
 }
 
 fn reads(run: &Recorded<'_>, node: &NodeInfo, place: usize, bucket: Option<f64>) -> Panel {

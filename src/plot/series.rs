@@ -59,6 +59,15 @@ impl Series {
         Self::of(timeline, origin, |row| row.cells.get(&column)?.number())
     }
 
+    /// The median of the values above zero.
+    #[must_use]
+    pub fn median(&self) -> Option<f64> {
+        let mut values: Vec<f64> =
+            self.samples().map(|sample| sample.mean).filter(|value| *value > 0.0).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    }
+
     /// A cumulative counter as what was added since its first value. Where it fell, the server or the statistics
     /// were reset, and it counts on from there.
     #[must_use]

@@ -54,6 +54,8 @@ const GREEN: RGBColor = RGBColor(0, 158, 115);
 const PURPLE: RGBColor = RGBColor(204, 121, 167);
 const ORANGE: RGBColor = RGBColor(230, 159, 0);
 const SKY: RGBColor = RGBColor(86, 180, 233);
+// Darker than any of the above, so that eight arms stay apart: four versions, with prefetching and without.
+const BROWN: RGBColor = RGBColor(120, 72, 20);
 
 impl Ink {
     /// The colour.
@@ -69,7 +71,7 @@ impl Ink {
             Self::Primary => BLUE,
             Self::Prefetched => SKY,
             Self::Standby(place) => cycle(&[VERMILLION, GREEN, PURPLE, ORANGE], place),
-            Self::Arm(place) => cycle(&[VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY], place),
+            Self::Arm(place) => cycle(&[VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY, BROWN, BLACK], place),
         }
     }
 }

@@ -26,7 +26,7 @@ impl Files {
 
     /// Takes away the standby's cap, and what is known of it.
     pub fn uncap(&mut self) {
-        self.run.capped = false;
+        self.run.capped = Some(false);
         for node in &mut self.run.nodes {
             node.read_iops_cap = None;
         }
@@ -55,6 +55,9 @@ pub fn summary(verdict: Verdict) -> Summary {
     Summary {
         verdict,
         reasons: Vec::new(),
+        standby: None,
+        hang_wait: None,
+        probe: None,
         hang_s: None,
         hang_ended: None,
         hang_start_s: None,
@@ -113,7 +116,7 @@ pub const QUICK: Course = Course { update: 30.0, flush: 45.0, fault: 50.0, back:
 pub fn made_up(course: Course, standbys: &[&str]) -> Files {
     let mut run = outage().run;
     run.profile_name = "quick".to_owned();
-    run.profile.workload.scale = 20;
+    run.profile_mut().workload.scale = 20;
     name_standbys(&mut run, standbys);
     let rows = (1..=course.end as u64).map(|tick| row(tick, course, standbys)).collect();
     Files {
@@ -157,7 +160,7 @@ pub fn made_up_off(course: Course) -> Files {
 }
 
 fn name_standbys(run: &mut RunInfo, names: &[&str]) {
-    let machine = run.profile.primary.clone();
+    let machine = run.profile_mut().primary.clone();
     run.nodes.retain(|node| node.role == Role::Primary);
     let primary = run.nodes.first().unwrap().clone();
     run.nodes.extend(names.iter().map(|name| NodeInfo {
@@ -166,7 +169,7 @@ fn name_standbys(run: &mut RunInfo, names: &[&str]) {
         read_iops_cap: Some(200),
         ..primary.clone()
     }));
-    run.profile.standby = names
+    run.profile_mut().standby = names
         .iter()
         .map(|name| Standby {
             name: (*name).to_owned(),
@@ -174,7 +177,7 @@ fn name_standbys(run: &mut RunInfo, names: &[&str]) {
             settings: HashMap::new().into_iter().collect(),
         })
         .collect();
-    run.profile.fault.node = names.first().unwrap_or(&"standby").to_string();
+    run.profile_mut().fault.node = names.first().unwrap_or(&"standby").to_string();
 }
 
 /// What the mechanism gives at a second of the course: reads at the cap from the update on, commits never while the

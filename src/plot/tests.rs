@@ -325,7 +325,7 @@ fn the_end_of_a_fault_that_lasts_is_marked_with_what_was_put_right() {
         (FaultKind::CutNetwork, "network restored +7 s"),
     ] {
         let mut files = made_up(QUICK, &["standby"]);
-        files.run.profile.fault.kind = kind;
+        files.run.profile_mut().fault.kind = kind;
         files.events.push(Event {
             t_s: QUICK.fault + 7.0,
             unix_s: 0.0,
@@ -377,7 +377,7 @@ fn a_comparison_lays_the_arms_over_each_other_at_the_fault() {
 fn a_comparison_of_unlike_arms_says_what_is_unlike() {
     let (a, mut b) = (made_up(QUICK, &["standby"]), made_up_off(QUICK));
     b.events.clear();
-    b.run.profile.workload.scale = 640;
+    b.run.profile_mut().workload.scale = 640;
     b.uncap();
     let scene = comparison::scene(&[a.recorded(), b.recorded()]);
     assert_eq!(scene.subtitles.len(), 2);

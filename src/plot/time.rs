@@ -7,6 +7,10 @@ use super::axis::Tick;
 pub enum Origin {
     /// The fault.
     Fault,
+    /// What the user marked, watching servers that the lab did not build.
+    Mark,
+    /// The begin of the hang, where nobody said what broke.
+    Hang,
     /// The start of the run's clock, when nothing was broken.
     Start,
 }
@@ -52,6 +56,8 @@ impl TimeAxis {
             .collect();
         let since = match origin {
             Origin::Fault => "the fault",
+            Origin::Mark => "the mark",
+            Origin::Hang => "commits stopped",
             Origin::Start => "the start",
         };
         Self { from, to, ticks, title: format!("{unit} since {since}") }

@@ -7,7 +7,7 @@ use super::panels;
 use super::scene::{Scene, Words};
 use super::style::{Ink, LEFT, RIGHT};
 use super::time::TimeAxis;
-use crate::store::{RunInfo, Verdict};
+use crate::store::{Observed, Platform, RunInfo, Subject, Verdict};
 
 /// Below this many pixels a row, rows share a sample.
 const PIXELS_PER_ROW: f64 = 2.0;
@@ -46,13 +46,16 @@ fn title(run: &Recorded<'_>) -> String {
         (Verdict::Inconclusive, _) | (_, None) => run.summary.verdict.to_string(),
         (verdict, Some(words)) => format!("{verdict}, {words}"),
     };
-    let uncapped = if info.capped { "" } else { ", UNCAPPED" };
+    if info.observed().is_some() {
+        return format!("observed servers: {outcome}");
+    }
+    let uncapped = if info.is_uncapped() { ", UNCAPPED" } else { "" };
     format!("{}, {}{uncapped}: {outcome}", info.profile_name, info.arm_in_words())
 }
 
 fn subtitles(run: &Recorded<'_>) -> Vec<Words> {
     let mut lines = vec![Words { text: setup(run.run), ink: Ink::Muted }];
-    if !run.run.capped {
+    if run.run.is_uncapped() {
         lines.push(Words {
             text: "The disks had no limit: this run can show neither a stall nor its absence.".to_owned(),
             ink: Ink::Alarm,
@@ -73,14 +76,28 @@ fn subtitles(run: &Recorded<'_>) -> Vec<Words> {
 /// Server, size, load and caps.
 pub fn setup(info: &RunInfo) -> String {
     let version = info.server.version.split(' ').next().unwrap_or_default();
-    let workload = &info.profile.workload;
-    let mut parts = vec![
-        format!("PostgreSQL {version}"),
-        format!("scale {}", workload.scale),
-        format!("{} TPS offered", workload.rate_tps),
-    ];
-    parts.extend(caps(info));
+    let mut parts = vec![format!("PostgreSQL {version}")];
+    match &info.subject {
+        Subject::Profile(profile) => {
+            let workload = &profile.workload;
+            parts.push(format!("scale {}", workload.scale));
+            parts.push(format!("{} TPS offered", workload.rate_tps));
+            parts.extend(caps(info));
+        }
+        Subject::Observed(observed) => parts.extend(watched(observed)),
+    }
     parts.join(" \u{b7} ")
+}
+
+/// What is known of servers that the lab did not build.
+fn watched(observed: &Observed) -> Vec<String> {
+    let rule = match observed.synchronous_standby_names.as_deref() {
+        None => "synchronous rule not known".to_owned(),
+        Some("") => "no synchronous standby".to_owned(),
+        Some(rule) => format!("synchronous: {rule}"),
+    };
+    let probe = observed.probe_per_s.map(|rate| format!("{rate} writes/s by the lab"));
+    std::iter::once("watched, not built by the lab".to_owned()).chain([rule]).chain(probe).collect()
 }
 
 /// The caps of the standbys, once where they are all the same.
@@ -102,14 +119,16 @@ pub fn origin_line(info: &RunInfo) -> String {
         let short: String = revision.chars().take(10).collect();
         format!(" ({short})")
     });
+    let platform = info.platform.as_ref().map(|platform| {
+        let Platform { kernel, cgroup_version, engine, .. } = platform;
+        format!(" \u{b7} kernel {kernel}, cgroup v{cgroup_version}, {engine}")
+    });
     format!(
-        "stall-lab {}{} \u{b7} run {} \u{b7} kernel {}, cgroup v{}, {}",
+        "stall-lab {}{} \u{b7} run {}{}",
         info.lab_version,
         revision.unwrap_or_default(),
         info.run_id,
-        info.platform.kernel,
-        info.platform.cgroup_version,
-        info.platform.engine,
+        platform.unwrap_or_default(),
     )
 }
 

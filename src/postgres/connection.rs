@@ -1,19 +1,21 @@
 //! One connection to one node.
 
+use std::future::poll_fn;
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::error::DbError;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, Row};
+use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
-use super::Access;
+use super::{ConnectError, Endpoint, Inquiry};
 use crate::profile::Settings;
+use crate::store::{Cell, Column};
 
 /// Pause between two attempts to connect to a server that is starting.
 const RETRY: Duration = Duration::from_millis(100);
-
-/// How long one attempt to connect may take. A server behind a full disk queue reads its catalogues slowly.
-const ATTEMPT: Duration = Duration::from_secs(30);
 
 /// How long a control statement may take.
 const STATEMENT: Duration = Duration::from_secs(120);
@@ -22,16 +24,16 @@ const STATEMENT: Duration = Duration::from_secs(120);
 #[derive(Debug, thiserror::Error)]
 pub enum PostgresError {
     /// It did not accept a connection in time.
-    #[error("{node}: no connection on 127.0.0.1:{port} after {waited:?}")]
+    #[error("{node}: no connection to {place} after {waited:?}")]
     Connect {
         /// The node.
         node: String,
-        /// Its published port.
-        port: u16,
+        /// Its host and port, or its socket.
+        place: String,
         /// How long it was tried.
         waited: Duration,
         /// What the last attempt met.
-        source: tokio_postgres::Error,
+        source: ConnectError,
     },
     /// It refused or failed.
     #[error("{node}: {doing}")]
@@ -79,35 +81,30 @@ impl Connection {
     ///
     /// # Errors
     /// With what the last attempt met.
-    pub async fn open(access: &Access, within: Duration) -> Result<Self, PostgresError> {
-        let (started, port) = (Instant::now(), access.port());
-        let mut config = tokio_postgres::Config::new();
-        config
-            .host("127.0.0.1")
-            .port(port)
-            .user("postgres")
-            .password(access.password())
-            .dbname("postgres")
-            .application_name("stall-lab")
-            .connect_timeout(ATTEMPT);
+    pub async fn open(endpoint: impl Into<Endpoint>, within: Duration) -> Result<Self, PostgresError> {
+        let (endpoint, started) = (endpoint.into(), Instant::now());
         loop {
-            match config.connect(NoTls).await {
-                Ok((client, connection)) => {
-                    let node = access.node().to_owned();
-                    tokio::spawn(async move {
-                        if let Err(error) = connection.await {
-                            tracing::debug!("{node}: connection lost: {error}");
-                        }
-                    });
-                    return Ok(Self { node: access.node().to_owned(), client });
-                }
+            match endpoint.connect(None).await {
+                Ok(client) => return Ok(Self { node: endpoint.name().to_owned(), client }),
                 Err(source) if started.elapsed() >= within => {
-                    let node = access.node().to_owned();
-                    return Err(PostgresError::Connect { node, port, waited: within, source });
+                    return Err(endpoint.not_connected(within, source));
                 }
                 // Refused while the server starts: asked again until it accepts.
                 Err(_) => sleep(RETRY).await,
             }
+        }
+    }
+
+    /// Connects at the first attempt at each of its hosts, all of them within this time: a server that somebody else
+    /// has set up is not asked again and again with a password that it refuses.
+    ///
+    /// # Errors
+    /// With what each host answered.
+    pub async fn open_once(endpoint: impl Into<Endpoint>, within: Duration) -> Result<Self, PostgresError> {
+        let (endpoint, started) = (endpoint.into(), Instant::now());
+        match endpoint.connect(Some(within)).await {
+            Ok(client) => Ok(Self { node: endpoint.name().to_owned(), client }),
+            Err(source) => Err(endpoint.not_connected(started.elapsed(), source)),
         }
     }
 
@@ -140,6 +137,16 @@ impl Connection {
         self.within(doing, STATEMENT, self.client.query(sql, params)).await
     }
 
+    /// The only row of a query without parameters.
+    pub(super) async fn query_one(&self, doing: &str, sql: &str) -> Result<Row, PostgresError> {
+        self.within(doing, STATEMENT, self.client.query_one(sql, &[])).await
+    }
+
+    /// A statement that is prepared once and run often.
+    pub(super) async fn prepare(&self, doing: &str, sql: &str) -> Result<Statement, PostgresError> {
+        self.within(doing, STATEMENT, self.client.prepare(sql)).await
+    }
+
     /// Asks again and again until `met` says yes of the answer.
     ///
     /// # Errors
@@ -170,7 +177,7 @@ impl Connection {
         }
     }
 
-    /// Settings that differ from the server's built-in defaults, by name, as it shows them.
+    /// Settings of its configuration, by name, as it shows them.
     ///
     /// # Errors
     /// When the server refuses, fails, or does not answer within two minutes.
@@ -178,6 +185,34 @@ impl Connection {
         let sql = "SELECT name, current_setting(name) FROM pg_settings
                     WHERE source IN ('configuration file', 'command line')";
         let rows = self.query("its settings", sql, &[]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// What a source of the sampler would be told now.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn ask<I: Inquiry>(
+        &self,
+        doing: &str,
+        inquiry: &I,
+    ) -> Result<Vec<(Column, Cell)>, PostgresError> {
+        let asked = async {
+            let statements = inquiry.prepare(&self.client).await?;
+            inquiry.ask(&self.client, &statements).await
+        };
+        self.within(doing, STATEMENT, asked).await
+    }
+
+    /// Those of the settings with these names that its configuration does not set, as it shows them; what it does not
+    /// know is left out.
+    ///
+    /// # Errors
+    /// When the server refuses, fails, or does not answer within two minutes.
+    pub async fn default_settings(&self, names: &[&str]) -> Result<Settings, PostgresError> {
+        let sql = "SELECT name, current_setting(name) FROM pg_settings
+                    WHERE source NOT IN ('configuration file', 'command line') AND name = ANY ($1)";
+        let rows = self.query("its defaults", sql, &[&names]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
@@ -210,4 +245,28 @@ impl Connection {
     fn failed(&self, doing: &str, source: tokio_postgres::Error) -> PostgresError {
         PostgresError::Statement { node: self.node.clone(), doing: doing.to_owned(), source }
     }
+}
+
+/// Carries what a client asks to its server and back, until one of the two ends it.
+///
+/// What the server says unasked goes to `notices`, or nowhere.
+pub(super) fn drive<S, T>(
+    node: &str,
+    mut connection: tokio_postgres::Connection<S, T>,
+    notices: Option<UnboundedSender<DbError>>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let node = node.to_owned();
+    tokio::spawn(async move {
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            match (message, &notices) {
+                // Whoever asked for them may have left.
+                (Ok(AsyncMessage::Notice(notice)), Some(notices)) => drop(notices.send(notice)),
+                (Ok(_), _) => {}
+                (Err(error), _) => tracing::debug!("{node}: connection lost: {error}"),
+            }
+        }
+    });
 }

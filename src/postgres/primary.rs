@@ -1,9 +1,13 @@
 //! What the primary says once a tick.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use tokio::time::Instant;
 use tokio_postgres::{Client, Statement};
 
 use super::Inquiry;
+use super::writes::{Answer, OwnStatements, Writes};
 use crate::store::{Cell, Column, Metric};
 
 /// Functions rather than the views over them: the views join catalogues, whose pages may have to be read again.
@@ -11,6 +15,23 @@ const ITSELF: &str = "
     SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8,
            (SELECT count(*) FROM pg_stat_get_activity(NULL)
              WHERE wait_event_type = 'IPC' AND wait_event = 'SyncRep')::int8";
+
+/// The same of servers that are only watched, and what tells of their commits. A role without `pg_monitor` is not told
+/// who waits: that is nothing, not nobody.
+const WATCHED: &str = "
+    SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8,
+           CASE WHEN may.see THEN waiting.number END,
+           pg_snapshot_xmax(pg_current_snapshot())::text::int8,
+           extract(epoch FROM pg_postmaster_start_time())::float8,
+           (SELECT sum(xact_commit) FROM pg_stat_database)::int8,
+           CASE WHEN may.see THEN waiting.transactions END,
+           CASE WHEN may.see AND current_setting('synchronous_standby_names') <> '' THEN
+                (SELECT count(*) FROM pg_stat_get_wal_senders() WHERE sync_state IN ('sync', 'quorum')) END::int8
+      FROM (SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS see) may,
+           (SELECT count(*)::int8 AS number,
+                   coalesce(array_agg(coalesce(backend_xid::text, 'pid ' || pid)), '{}') AS transactions
+              FROM pg_stat_get_activity(NULL)
+             WHERE wait_event_type = 'IPC' AND wait_event = 'SyncRep') waiting";
 
 /// The oldest walsender first: one that has not noticed that its standby is gone is overruled by that of the standby
 /// which came back.
@@ -27,7 +48,17 @@ const REPLICATION: &str = "
 #[derive(Debug)]
 pub struct PrimaryInquiry {
     node: String,
-    standbys: Vec<String>,
+    standbys: Vec<Replica>,
+    writes: Option<Writes>,
+}
+
+/// A standby as its primary knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replica {
+    /// Name of its node.
+    pub node: String,
+    /// The name it connects by; none where that is not known, or not its own alone.
+    pub application_name: Option<String>,
 }
 
 /// The primary's questions on one connection.
@@ -62,7 +93,22 @@ impl PrimaryInquiry {
     /// Questions to the primary of this name about itself and these standbys.
     #[must_use]
     pub fn new(node: &str, standbys: Vec<String>) -> Self {
-        Self { node: node.to_owned(), standbys }
+        let replica = |name: String| Replica { application_name: Some(name.clone()), node: name };
+        let standbys = standbys.into_iter().map(replica).collect();
+        Self { node: node.to_owned(), standbys, writes: None }
+    }
+
+    /// Questions to a primary that the lab only watches: it has no load whose reports would tell of commits. `own` counts
+    /// the lab's own statements on it.
+    #[must_use]
+    pub fn watching(node: &str, standbys: Vec<Replica>, own: Arc<OwnStatements>) -> Self {
+        Self { node: node.to_owned(), standbys, writes: Some(Writes::new(own)) }
+    }
+}
+
+impl PrimaryInquiry {
+    fn itself(&self) -> &'static str {
+        if self.writes.is_some() { WATCHED } else { ITSELF }
     }
 }
 
@@ -72,7 +118,7 @@ impl Inquiry for PrimaryInquiry {
 
     async fn prepare(&self, client: &Client) -> Result<Statements, tokio_postgres::Error> {
         let (itself, replication) =
-            futures_util::try_join!(client.prepare(ITSELF), client.prepare(REPLICATION))?;
+            futures_util::try_join!(client.prepare(self.itself()), client.prepare(REPLICATION))?;
         Ok(Statements { itself, replication })
     }
 
@@ -89,15 +135,25 @@ impl Inquiry for PrimaryInquiry {
             (Column::new(&self.node, Metric::WalLsn), count(itself.get(0))),
             (Column::new(&self.node, Metric::SyncRepWaiters), count(itself.get(1))),
         ];
+        if let Some(writes) = &self.writes {
+            let answer = Answer {
+                ended: itself.get(2),
+                server_start_s: itself.get(3),
+                commits: itself.get(4),
+                waiting: itself.get(5),
+                sync_standbys: itself.get(6),
+            };
+            let told = writes.cells(Instant::now(), answer);
+            cells.extend(told.into_iter().map(|(metric, cell)| (Column::new(&self.node, metric), cell)));
+        }
         for row in &replication {
-            let standby: &str = row.get(0);
-            if !self.standbys.iter().any(|known| known == standby) {
-                continue;
-            }
+            let name: Option<&str> = row.get(0);
+            let known = self.standbys.iter().find(|known| known.application_name.as_deref() == name);
+            let Some(Replica { node, .. }) = known.filter(|_| name.is_some()) else { continue };
             let state: Option<String> = row.get(1);
-            cells.push((Column::new(standby, Metric::SyncState), state.map_or(Cell::Empty, Cell::Text)));
+            cells.push((Column::new(node, Metric::SyncState), state.map_or(Cell::Empty, Cell::Text)));
             for (at, metric) in [(2, Metric::SentLsn), (3, Metric::WriteLsn), (4, Metric::FlushLsn)] {
-                cells.push((Column::new(standby, metric), count(row.get(at))));
+                cells.push((Column::new(node, metric), count(row.get(at))));
             }
         }
         Ok(cells)
@@ -105,12 +161,14 @@ impl Inquiry for PrimaryInquiry {
 
     /// Also those of a standby that is not connected at first.
     fn columns(&self, _first: &[(Column, Cell)]) -> Vec<Column> {
-        let own = [Metric::WalLsn, Metric::SyncRepWaiters].map(|metric| Column::new(&self.node, metric));
+        let of_writes = self.writes.iter().flat_map(|_| Writes::METRICS);
+        let own = [Metric::WalLsn, Metric::SyncRepWaiters].into_iter().chain(of_writes);
+        let own = own.map(|metric| Column::new(&self.node, metric));
         let of_standbys = self.standbys.iter().flat_map(|standby| {
             [Metric::SyncState, Metric::SentLsn, Metric::WriteLsn, Metric::FlushLsn]
-                .map(|metric| Column::new(standby, metric))
+                .map(|metric| Column::new(&standby.node, metric))
         });
-        own.into_iter().chain(of_standbys).collect()
+        own.chain(of_standbys).collect()
     }
 }
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use tokio::time::timeout;
 use tokio_postgres::Client;
 
-use super::{Access, Connection};
+use super::{Connection, Endpoint};
 use crate::measure::Source;
 use crate::store::{Cell, Column};
 
@@ -37,10 +38,11 @@ pub trait Inquiry: Send + Sync {
 /// A server that is down, or does not accept connections yet, costs the cells of its ticks; as soon as it accepts one
 /// it is asked again, wherever it listens by then.
 pub struct SqlSource<I: Inquiry> {
-    access: Access,
+    endpoint: Endpoint,
     inquiry: I,
     columns: Vec<Column>,
     open: Option<Open<I>>,
+    patience: Option<Duration>,
 }
 
 struct Open<I: Inquiry> {
@@ -49,8 +51,8 @@ struct Open<I: Inquiry> {
 }
 
 impl<I: Inquiry> Open<I> {
-    async fn new(access: &Access, inquiry: &I, within: Duration) -> anyhow::Result<Self> {
-        let connection = Connection::open(access, within).await?;
+    async fn new(endpoint: &Endpoint, inquiry: &I, within: Duration) -> anyhow::Result<Self> {
+        let connection = Connection::open(endpoint, within).await?;
         let statements = inquiry.prepare(connection.client()).await?;
         Ok(Self { connection, statements })
     }
@@ -65,18 +67,37 @@ impl<I: Inquiry> SqlSource<I> {
     ///
     /// # Errors
     /// When the server accepts no connection or does not know what is asked.
-    pub async fn open(access: &Access, inquiry: I, within: Duration) -> anyhow::Result<Self> {
-        let open = Open::new(access, &inquiry, within).await?;
+    pub async fn open(endpoint: impl Into<Endpoint>, inquiry: I, within: Duration) -> anyhow::Result<Self> {
+        let endpoint = endpoint.into();
+        let open = Open::new(&endpoint, &inquiry, within).await?;
         let first = open.ask(&inquiry).await.context("the first question")?;
         let columns = inquiry.columns(&first);
-        Ok(Self { access: access.clone(), inquiry, columns, open: Some(open) })
+        Ok(Self { endpoint, inquiry, columns, open: Some(open), patience: None })
+    }
+
+    /// The same, where a question that is not answered by then is given up and its connection with it. A server that is
+    /// busy answers in the end; one whose machine is gone never does, and its successor has to be looked for.
+    #[must_use]
+    pub fn giving_up_after(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    async fn answer(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
+        let open = match self.open.take().filter(|open| !open.connection.is_lost()) {
+            Some(open) => open,
+            // One attempt a tick: the next tick makes the next.
+            None => Open::new(&self.endpoint, &self.inquiry, Duration::ZERO).await?,
+        };
+        let answer = open.ask(&self.inquiry).await;
+        self.open = Some(open);
+        answer
     }
 }
 
 #[async_trait]
 impl<I: Inquiry> Source for SqlSource<I> {
     fn name(&self) -> String {
-        format!("SQL on {}", self.access.node())
+        format!("SQL on {}", self.endpoint.name())
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -84,14 +105,12 @@ impl<I: Inquiry> Source for SqlSource<I> {
     }
 
     async fn read(&mut self) -> anyhow::Result<Vec<(Column, Cell)>> {
-        let open = match self.open.take().filter(|open| !open.connection.is_lost()) {
-            Some(open) => open,
-            // One attempt a tick: the next tick makes the next.
-            None => Open::new(&self.access, &self.inquiry, Duration::ZERO).await?,
-        };
-        let answer = open.ask(&self.inquiry).await;
-        self.open = Some(open);
-        answer
+        match self.patience {
+            Some(patience) => timeout(patience, self.answer())
+                .await
+                .unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within {patience:?}"))),
+            None => self.answer().await,
+        }
     }
 }
 
@@ -102,6 +121,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+    use crate::postgres::Access;
 
     struct Nothing;
 
@@ -128,7 +148,13 @@ mod tests {
         let down = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let rude = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let access = Access::new("standby", down, "");
-        let mut source = SqlSource { access: access.clone(), inquiry: Nothing, columns: vec![], open: None };
+        let mut source = SqlSource {
+            endpoint: (&access).into(),
+            inquiry: Nothing,
+            columns: vec![],
+            open: None,
+            patience: None,
+        };
         let refused = source.read().await.unwrap_err();
         assert!(refused.to_string().contains(&format!("127.0.0.1:{down}")), "{refused}");
 
@@ -138,5 +164,24 @@ mod tests {
         });
         assert!(answer.is_err());
         assert_eq!(called, ());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_accepts_and_never_answers_is_given_up_and_looked_for_again() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let access = Access::new("standby", silent.local_addr().unwrap().port(), "");
+        let source = SqlSource {
+            endpoint: (&access).into(),
+            inquiry: Nothing,
+            columns: vec![],
+            open: None,
+            patience: None,
+        };
+        let mut source = source.giving_up_after(Duration::from_millis(50));
+        for _ in 0..2 {
+            let (answer, called) = tokio::join!(source.read(), silent.accept());
+            assert_eq!(answer.unwrap_err().to_string(), "no answer within 50ms");
+            drop(called);
+        }
     }
 }

@@ -9,22 +9,27 @@ use super::primary::count;
 use crate::store::{Cell, Column, Metric};
 
 /// Functions rather than the views over them, as on the primary. `pg_stat_recovery_prefetch` comes as JSON by the
-/// names of its columns: patched servers may have more of them. `@STARTUP_READS@` depends on the version.
+/// names of its columns: patched servers may have more of them. A role without
+/// `pg_monitor` sees that there is a walreceiver, and not what it does. What stands between @ depends on the version.
 const ITSELF: &str = "
     SELECT (pg_last_wal_receive_lsn() - '0/0'::pg_lsn)::int8,
            (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::int8,
            (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE pid IS NOT NULL)::int8,
-           (SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE status = 'streaming')::int8,
+           (SELECT CASE WHEN pid IS NULL THEN 0 WHEN status IS NOT NULL THEN (status = 'streaming')::int END
+              FROM pg_stat_get_wal_receiver())::int8,
            (pg_get_wal_replay_pause_state() <> 'not paused')::int::int8,
            (SELECT wait_event_type || '/' || wait_event FROM pg_stat_get_activity(NULL)
              WHERE backend_type = 'startup'),
            @STARTUP_READS@::int8,
-           (SELECT (to_jsonb(p) - 'stats_reset')::text FROM pg_stat_recovery_prefetch p)";
+           @PREFETCH@::text";
 
 /// `pg_stat_io` is there since 16. It does not count prefetches: an advice is no read. Since 18 it counts the reading
 /// of WAL too, which is left out here: the question is which pages of relations replay reads for itself.
 const STARTUP_READS: &str =
     "(SELECT sum(reads) FROM pg_stat_get_io() WHERE backend_type = 'startup' AND object = 'relation')";
+
+/// The prefetcher is there since 15.
+const PREFETCH: &str = "(SELECT to_jsonb(p) - 'stats_reset' FROM pg_stat_recovery_prefetch p)";
 
 /// What a standby is asked.
 #[derive(Debug)]
@@ -38,7 +43,9 @@ impl StandbyInquiry {
     #[must_use]
     pub fn new(node: &str, version_num: u32) -> Self {
         let startup_reads = if version_num >= 160_000 { STARTUP_READS } else { "NULL" };
-        Self { node: node.to_owned(), sql: ITSELF.replace("@STARTUP_READS@", startup_reads) }
+        let prefetch = if version_num >= 150_000 { PREFETCH } else { "NULL" };
+        let sql = ITSELF.replace("@STARTUP_READS@", startup_reads).replace("@PREFETCH@", prefetch);
+        Self { node: node.to_owned(), sql }
     }
 }
 

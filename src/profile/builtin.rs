@@ -17,7 +17,7 @@ pub const BUILTINS: [Builtin; 3] = [
 ];
 
 /// Every scenario: a profile that extends another, with arms that differ in one thing.
-pub const SCENARIOS: [Builtin; 9] = [
+pub const SCENARIOS: [Builtin; 10] = [
     scenario("full-page-writes", include_str!("../../profiles/scenarios/full-page-writes.toml")),
     scenario("triggers", include_str!("../../profiles/scenarios/triggers.toml")),
     scenario("two-standbys", include_str!("../../profiles/scenarios/two-standbys.toml")),
@@ -27,6 +27,7 @@ pub const SCENARIOS: [Builtin; 9] = [
     scenario("settings", include_str!("../../profiles/scenarios/settings.toml")),
     scenario("repeated-images", include_str!("../../profiles/scenarios/repeated-images.toml")),
     scenario("workloads", include_str!("../../profiles/scenarios/workloads.toml")),
+    scenario("version-defaults", include_str!("../../profiles/scenarios/version-defaults.toml")),
 ];
 
 const fn scenario(name: &'static str, text: &'static str) -> Builtin {

@@ -7,6 +7,7 @@ mod arm;
 mod builtin;
 mod bytes;
 mod check;
+mod checksums;
 mod error;
 mod fault;
 mod iops;
@@ -23,18 +24,23 @@ mod template;
 mod tests;
 mod tree;
 mod update;
+mod versions;
 
 pub use arm::{ArmSpec, NotAnArm};
 pub use builtin::{BUILTINS, Builtin, SCENARIOS};
 pub use bytes::Bytes;
+pub use checksums::Checksums;
 pub use error::{Problems, ProfileError};
 pub use fault::{Course, Fault, FaultKind};
 pub use iops::Iops;
 pub use overrides::{NotAnOverride, Override};
 pub use prefetch::{NotAPrefetch, Prefetch};
+#[cfg(test)]
+pub(crate) use read::is_standby_name;
 pub use setting::size as setting_size;
 pub use template::Template;
 pub use update::{AidRange, Share};
+pub use versions::{VERSION_DEPENDENT, is_not_in_every_version};
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,8 +53,13 @@ pub const PRIMARY: &str = "primary";
 /// Accounts of the pgbench database for each unit of its scale factor (pgbench's `naccounts`).
 pub const ACCOUNTS_PER_SCALE: u64 = 100_000;
 
-/// PostgreSQL settings of one kind of node, by name. Values are what would stand in `postgresql.conf`, unquoted.
+/// PostgreSQL settings of one kind of node, by name. Values are what would stand in `postgresql.conf`, unquoted, or
+/// [`SERVER_DEFAULT`].
 pub type Settings = BTreeMap<String, String>;
+
+/// The value that leaves a setting, or data checksums, to the server: what its version has by default. As in SQL's
+/// `SET x TO DEFAULT`.
+pub const SERVER_DEFAULT: &str = "DEFAULT";
 
 /// Everything one experiment depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,7 +152,7 @@ pub enum SyncMethod {
 #[serde(deny_unknown_fields)]
 pub struct Postgres {
     /// Data checksums; pinned because the default changed in PostgreSQL 18.
-    pub data_checksums: bool,
+    pub data_checksums: Checksums,
     /// Settings of every node.
     #[serde(default)]
     pub common: Settings,

@@ -21,12 +21,19 @@ pub struct Override {
 enum Origin {
     Flag,
     Arm(String),
+    Vary,
 }
 
 impl Override {
     /// As `--set key=value`.
     pub(super) fn new(key: &str, value: &str) -> Self {
         Self { key: key.to_owned(), value: value.to_owned(), origin: Origin::Flag }
+    }
+
+    /// A value of a key that a sweep varies.
+    #[must_use]
+    pub fn varied(key: &str, value: &str) -> Self {
+        Self { origin: Origin::Vary, ..Self::new(key, value) }
     }
 
     /// The same, written in the arm of that name.
@@ -61,6 +68,7 @@ impl fmt::Display for Override {
         match &self.origin {
             Origin::Flag => f.write_str("--set ")?,
             Origin::Arm(name) => write!(f, "arm {name}: ")?,
+            Origin::Vary => f.write_str("--vary ")?,
         }
         write!(f, "{}={}", printable(&self.key), printable(&self.value))
     }

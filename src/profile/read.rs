@@ -2,6 +2,7 @@
 
 use jiff::fmt::friendly::SpanParser;
 
+use super::SERVER_DEFAULT;
 use super::bytes::Bytes;
 use super::error::{Complaint, Problem, printable};
 use super::iops::UNLIMITED;
@@ -103,7 +104,8 @@ fn single(kind: &Kind, value: &Value) -> Option<toml::Value> {
         (Kind::Iops, Value::Whole(number)) => (*number >= 1).then(|| (*number).into()),
         (Kind::Iops, Value::Text(word)) => (word == UNLIMITED).then(|| word.clone().into()),
         (Kind::Name, Value::Text(name)) => is_standby_name(name).then(|| name.clone().into()),
-        (Kind::Truth, Value::Bool(truth)) => Some((*truth).into()),
+        (Kind::Checksums, Value::Bool(truth)) => Some((*truth).into()),
+        (Kind::Checksums, Value::Text(word)) => (word == SERVER_DEFAULT).then(|| word.clone().into()),
         (Kind::Choice(words), Value::Text(word)) => {
             words.contains(&word.as_str()).then(|| word.clone().into())
         }
@@ -148,15 +150,18 @@ fn is_share(share: f64) -> bool {
     share > 0.0 && share <= 1.0 && exact.to_bits() == share.to_bits()
 }
 
+/// A node whose name ends so has columns that read as other columns of a node with a shorter name.
+const AMBIGUOUS_ENDINGS: [&str; 2] = ["_startup", "_probe"];
+
 /// `[a-z][a-z0-9_]{0,30}`, but neither the primary's name nor one that `--set standby.NAME.KEY` would take for a key.
-fn is_standby_name(name: &str) -> bool {
+pub(crate) fn is_standby_name(name: &str) -> bool {
     let later = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(later)
         && name.len() <= 31
         && name != super::PRIMARY
         // Or a column of the node could be read as another of a node whose name is shorter.
-        && !name.ends_with("_startup")
+        && !AMBIGUOUS_ENDINGS.iter().any(|ending| name.ends_with(ending))
         && !name.contains("_recovery_prefetch")
         && schema::find(schema::STANDBY, name).is_none()
 }
@@ -170,7 +175,7 @@ pub(super) fn from_flag(kind: &Kind, text: &str, place: Place) -> Value {
     match kind {
         Kind::Iops | Kind::Whole { .. } => trimmed.parse().map_or_else(|_| as_text(), Value::Whole),
         Kind::Number { .. } | Kind::Share => trimmed.parse().map_or_else(|_| as_text(), Value::Number),
-        Kind::Truth => trimmed.parse().map_or_else(|_| as_text(), Value::Bool),
+        Kind::Checksums => trimmed.parse().map_or_else(|_| as_text(), Value::Bool),
         Kind::Names => {
             let names = trimmed.split(',').map(str::trim).filter(|name| !name.is_empty());
             let entry = |name: &str| Entry { place, value: Value::Text(name.to_owned()) };

@@ -1,9 +1,12 @@
 //! What PostgreSQL is told of each node and of the standbys that a commit waits for.
 
-use super::{PRIMARY, Profile, Settings, SyncMethod};
+use std::collections::BTreeSet;
+
+use super::{PRIMARY, Postgres, Profile, SERVER_DEFAULT, Settings, SyncMethod};
 
 impl Profile {
-    /// The settings of a node: the common ones, over them those of its kind, over them a standby's own.
+    /// The settings of a node: the common ones, over them those of its kind, over them a standby's own. What is left to
+    /// the server is not among them.
     ///
     /// A name that is no node's has the common ones alone.
     pub fn effective_settings(&self, node: &str) -> Settings {
@@ -14,7 +17,27 @@ impl Profile {
             settings.extend(self.postgres.standby.clone());
             settings.extend(standby.settings.clone());
         }
+        settings.retain(|_, value| value != SERVER_DEFAULT);
         settings
+    }
+
+    /// Names of all settings that some node has.
+    #[must_use]
+    pub fn setting_names(&self) -> BTreeSet<String> {
+        let standbys = self.standby.iter().map(|standby| standby.name.as_str());
+        let nodes = std::iter::once(PRIMARY).chain(standbys);
+        nodes.flat_map(|node| self.effective_settings(node).into_keys()).collect()
+    }
+
+    /// The same profile without these settings on any node.
+    #[must_use]
+    pub fn without_settings(mut self, names: &[String]) -> Self {
+        let Postgres { common, primary, standby, .. } = &mut self.postgres;
+        let own = self.standby.iter_mut().map(|standby| &mut standby.settings);
+        for settings in [common, primary, standby].into_iter().chain(own) {
+            settings.retain(|name, _| !names.contains(name));
+        }
+        self
     }
 
     /// Names of the standbys that a commit may wait for, in order.
@@ -79,5 +102,23 @@ mod tests {
         assert_eq!(work_mem("nobody").as_deref(), Some("1MB"));
         assert!(!profile.effective_settings("primary").contains_key("recovery_prefetch"));
         assert_eq!(profile.effective_settings("primary").get("shared_buffers").unwrap(), "128MB");
+    }
+
+    #[test]
+    fn what_is_left_to_the_server_or_taken_out_is_in_no_nodes_settings() {
+        let profile = two_standbys(&[
+            "postgres.common.work_mem=1MB",
+            "standby.other.settings.work_mem=DEFAULT",
+            "postgres.common.shared_buffers=DEFAULT",
+            "postgres.primary.wal_buffers=4MB",
+        ]);
+        assert_eq!(profile.effective_settings("standby").get("work_mem").unwrap(), "1MB");
+        for (node, setting) in [("other", "work_mem"), ("primary", "shared_buffers")] {
+            assert_eq!(profile.effective_settings(node).get(setting), None, "{node}");
+        }
+        let names = profile.setting_names();
+        assert!(names.contains("wal_buffers") && names.contains("work_mem"), "{names:?}");
+        let without = profile.without_settings(&["wal_buffers".to_owned(), "work_mem".to_owned()]);
+        assert!(!without.setting_names().iter().any(|name| name == "wal_buffers" || name == "work_mem"));
     }
 }

@@ -1,5 +1,6 @@
 //! Every key of a profile with what it may hold: the one table that reading, `--set` and messages go by.
 
+use super::SERVER_DEFAULT;
 use super::bytes::Bytes;
 use super::fault::FaultKind;
 use super::iops::UNLIMITED;
@@ -37,8 +38,8 @@ pub(super) enum Kind {
     Iops,
     /// Above 0 and up to 1, with so few decimals that rows can be chosen exactly.
     Share,
-    /// `true` or `false`.
-    Truth,
+    /// `true`, `false`, or the word that leaves it to the server.
+    Checksums,
     /// One of a few words.
     Choice(&'static [&'static str]),
     /// A size of at least so much.
@@ -87,7 +88,7 @@ impl Kind {
             Self::Iops => format!("a whole number from 1 up (operations a second) or {UNLIMITED:?}"),
             Self::Name => {
                 "a lower-case letter, then up to 30 lower-case letters, digits or underscores; not \
-                           \"primary\" and not a standby's key"
+                           \"primary\", not a standby's key, no \"_startup\" or \"_probe\" at its end, no \"_recovery_prefetch\" in it"
                     .into()
             }
             Self::Whole { least, most, unit } => {
@@ -100,7 +101,7 @@ impl Kind {
                 format!("a number above {least} and up to {most} ({unit})")
             }
             Self::Share => "a number above 0 and up to 1, with at most six decimals".into(),
-            Self::Truth => "true or false".into(),
+            Self::Checksums => format!("true, false or {SERVER_DEFAULT:?}, the server's own default"),
             Self::Choice(words) => one_of(words),
             Self::Size { least } => {
                 format!("a size from {least} to {MOST_BYTES} with its unit, as in \"512MB\" or \"8GB\"")
@@ -199,7 +200,7 @@ const SYNCHRONOUS: &[Key] = &[
 ];
 
 const POSTGRES: &[Key] = &[
-    required("data_checksums", Kind::Truth),
+    required("data_checksums", Kind::Checksums),
     optional("common", Kind::Settings),
     optional("primary", Kind::Settings),
     optional("standby", Kind::Settings),

@@ -1,5 +1,6 @@
 //! PostgreSQL settings in a profile: their names, their values as text, and those the lab keeps for itself.
 
+use super::SERVER_DEFAULT;
 use super::bytes::Bytes;
 use super::error::{Complaint, Problem};
 use super::schema::{Key, Kind};
@@ -65,6 +66,9 @@ pub(super) fn check(name: &str, text: &str) -> Option<Complaint> {
         value: Value::Text(text.to_owned()).to_string(),
         allowed: allowed.to_owned(),
     };
+    if text == SERVER_DEFAULT {
+        return None;
+    }
     if text.chars().any(char::is_control) {
         return Some(refuse("text without control characters"));
     }

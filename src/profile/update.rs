@@ -73,14 +73,19 @@ impl Profile {
     /// first and the last `aid` of the batch, as a script of pgbench would write them.
     pub fn update_statement(&self, batch: AidRange) -> String {
         let AidRange { first, last } = batch;
-        if self.workload.update_sql.is_empty() {
-            let share = self.update_share().predicate();
-            return format!(
-                "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {share} AND aid BETWEEN {first} AND {last}"
-            );
-        }
-        let sql = self.workload.update_sql.replace(":first", &first.to_string());
+        let sql = self.update_template().replace(":first", &first.to_string());
         sql.replace(":last", &last.to_string())
+    }
+
+    /// The same with `:first` and `:last` still in it.
+    pub fn update_template(&self) -> String {
+        if !self.workload.update_sql.is_empty() {
+            return self.workload.update_sql.clone();
+        }
+        let share = self.update_share().predicate();
+        format!(
+            "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE {share} AND aid BETWEEN :first AND :last"
+        )
     }
 
     /// The accounts of each batch, in order: without gap or overlap from 1 to the last, of sizes that differ by one

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use indicatif::{InMemoryTerm, TermLike};
 use tokio::sync::watch;
@@ -65,6 +66,15 @@ fn seen(screen: &InMemoryTerm) -> String {
     timeless(&screen.contents())
 }
 
+/// The screen shows this, at the latest with the spinner's next frames: what is drawn in quick succession is drawn late.
+fn assert_shows(screen: &InMemoryTerm, expected: &str) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while seen(screen) != expected && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    assert_eq!(seen(screen), expected);
+}
+
 fn view() -> View {
     View {
         primary: "primary".into(),
@@ -126,12 +136,12 @@ fn a_step_becomes_a_line_that_stays_when_the_next_one_begins() {
     progress.note("engine 20.10, API 1.41");
     progress.step("copying the disks");
     progress.detail("41 %");
-    assert_eq!(
-        seen(&screen),
+    assert_shows(
+        &screen,
         "          engine 20.10, API 1.41\n\
          # s  finding the engine\n\
          *# s  copying the disks\n\
-         \x20         41 %"
+         \x20         41 %",
     );
 }
 
@@ -143,7 +153,7 @@ fn the_last_step_stays_when_the_progress_is_dropped_and_the_cursor_is_on_a_line_
     assert!(seen(&screen).starts_with('*'));
     drop(progress);
     screen.write_line("$").unwrap();
-    assert_eq!(seen(&screen), "# s  removing what was made\n$");
+    assert_shows(&screen, "# s  removing what was made\n$");
 }
 
 #[test]
@@ -159,7 +169,7 @@ fn what_is_written_while_suspended_is_above_the_step() {
     let (progress, screen) = terminal();
     progress.step("copying the disks");
     progress.suspend(|| screen.write_line("WARN slow disk").unwrap());
-    assert_eq!(seen(&screen), "WARN slow disk\n*# s  copying the disks");
+    assert_shows(&screen, "WARN slow disk\n*# s  copying the disks");
 }
 
 #[tokio::test]
@@ -173,21 +183,21 @@ async fn the_block_stands_below_the_step_and_is_gone_after_it() {
         sender.send_replace(row(t_s, Phase::Recovery));
         settle().await;
     }
-    assert_eq!(
-        seen(&screen),
+    assert_shows(
+        &screen,
         "*# s  experiment\n\
          \x20         recovery for 4 s, primary at 0 TPS\n\
          \x20         standby 200/200 reads/s, 312 MB behind\n\
-         \x20         no commit for 4 s"
+         \x20         no commit for 4 s",
     );
     sender.send_replace(row(5.0, Phase::Tail));
     settle().await;
     assert_eq!(seen(&screen).lines().count(), 3);
     following.finish();
-    assert_eq!(seen(&screen), "*# s  experiment");
+    assert_shows(&screen, "*# s  experiment");
     sender.send_replace(row(6.0, Phase::Tail));
     settle().await;
-    assert_eq!(seen(&screen), "*# s  experiment");
+    assert_shows(&screen, "*# s  experiment");
 }
 
 /// A terminal echoes `^C` where the cursor stands; on the edge it would break the line and shift what is drawn next.
@@ -205,12 +215,12 @@ async fn an_echoed_control_character_does_not_tear_the_block() {
     sender.send_replace(row(2.0, Phase::Update));
     settle().await;
     progress.note("stopping");
-    assert_eq!(
-        seen(&screen),
+    assert_shows(
+        &screen,
         "          stopping\n\
          *# s  experiment\n\
          \x20         update for 1 s, primary at 0 TPS\n\
-         \x20         standby 200/200 reads/s, 312 MB behind"
+         \x20         standby 200/200 reads/s, 312 MB behind",
     );
 }
 
@@ -224,7 +234,7 @@ async fn the_block_is_gone_when_no_more_rows_come() {
     assert_eq!(seen(&screen).lines().count(), 2);
     drop(sender);
     following.until_the_end().await;
-    assert_eq!(seen(&screen), "");
+    assert_shows(&screen, "");
 }
 
 #[test]

@@ -31,16 +31,16 @@ pub fn attribution(explanation: &Explanation) -> String {
 /// What the WAL of a run says of a larger one.
 #[must_use]
 pub fn prediction(profile: &str, prediction: &Prediction) -> String {
-    let Prediction { update, read_iops_cap: cap, .. } = prediction;
+    let cap = prediction.read_iops_cap;
     let mut table = Table::new(["", profile]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     row("rows the update changes, times the run's", human::ratio(prediction.factor));
     row("recovery_prefetch", prediction.recovery_prefetch.to_string());
     row("WAL of the update", human::bytes(prediction.wal_bytes as f64));
-    row("reads to replay it: pages", human::count(update.page_reads));
-    row("... WAL that memory cannot keep", human::count(update.wal_reads));
+    row("reads of pages to replay it", human::count(prediction.page_reads));
     row("from the start of the update to the fault", human::seconds(prediction.until_fault_s));
     row("reads left at the fault", human::count(prediction.predicted_reads));
+    row("... of WAL that memory could not keep", human::count(prediction.wal_reads));
     row(&format!("time they take at {cap}/s: the hang"), human::seconds(prediction.predicted_replay_s));
     table.render()
 }

@@ -7,7 +7,7 @@ use crate::store::{RunInfo, Summary};
 
 use super::differences::{Difference, differences, subjects};
 use super::markdown::Table;
-use super::{hang_in_words, headline, or_none, or_not_known};
+use super::{NOT_KNOWN, hang_in_words, headline, or_none, or_not_known};
 
 /// One arm of a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +21,13 @@ pub struct Arm<'a> {
 }
 
 /// The arms as Markdown: what differs between them, their figures side by side, and how the second relates to the
-/// first where there are two.
+/// first where there are two. `on_purpose` is what they were asked to differ in, if they were run for it: see [`caution`].
 #[must_use]
-pub fn comparison(arms: &[Arm]) -> String {
+pub fn comparison(arms: &[Arm], on_purpose: &[String]) -> String {
     let names: Vec<&str> = arms.iter().map(|arm| arm.run.arm.as_str()).collect();
     let sections = [
-        format!("# {}\n", names.join(" against ")),
-        caution(arms).map(|words| format!("> **{words}**\n")).unwrap_or_default(),
+        format!("# {}\n", title(&names)),
+        caution(arms, on_purpose).map(|words| format!("> **{words}**\n")).unwrap_or_default(),
         uncapped(arms),
         arms.iter()
             .map(|arm| {
@@ -41,30 +41,53 @@ pub fn comparison(arms: &[Arm]) -> String {
             .collect(),
         "![The arms on one time axis](comparison.png)\n".to_owned(),
         format!("## Figures\n\n{}", figures(arms)),
-        format!("## What differs\n\n{}", what_differs(arms)),
+        format!("## What differs\n\n{}{}", varied_in_words(arms, on_purpose), what_differs(arms)),
     ];
     let sections: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     sections.join("\n")
 }
 
-/// What to say of runs that differ in more than one thing.
+/// The arms by name; where they are too many for a title, how many.
+fn title(names: &[&str]) -> String {
+    if names.len() > 4 { format!("{} arms", names.len()) } else { names.join(" against ") }
+}
+
+/// What to say of runs that differ in more than one thing and in more than they were asked to (`on_purpose`; of runs that
+/// were put together later, nothing).
 #[must_use]
-pub fn caution(arms: &[Arm]) -> Option<String> {
+pub fn caution(arms: &[Arm], on_purpose: &[String]) -> Option<String> {
     let found = differences(arms.iter().map(|arm| arm.run));
     let subjects = subjects(&found);
-    (subjects.len() > 1).then(|| {
-        format!(
-            "Caution: these runs differ in {} things ({}): what differs in the figures is not the effect of any one \
-             of them.",
-            subjects.len(),
-            subjects.join(", ")
-        )
-    })
+    let is_meant = |subject: &&str| on_purpose.iter().any(|meant| meant == subject);
+    let (meant, others): (Vec<&str>, Vec<&str>) = subjects.iter().copied().partition(is_meant);
+    if subjects.len() < 2 || others.is_empty() {
+        return None;
+    }
+    let things = if meant.is_empty() {
+        format!("differ in {} things ({})", subjects.len(), subjects.join(", "))
+    } else {
+        format!("differ in {} and not only in what was varied ({})", others.join(", "), meant.join(", "))
+    };
+    Some(format!(
+        "Caution: these runs {things}: what differs in the figures is not the effect of any one of them."
+    ))
+}
+
+/// How to read arms that were asked to differ in several things.
+fn varied_in_words(arms: &[Arm], on_purpose: &[String]) -> String {
+    let found = differences(arms.iter().map(|arm| arm.run));
+    if on_purpose.len() < 2 || subjects(&found).len() < 2 {
+        return String::new();
+    }
+    format!(
+        "Varied on purpose: {}. What one of them does is seen between arms that differ in it alone.\n\n",
+        on_purpose.join(", ")
+    )
 }
 
 fn uncapped(arms: &[Arm]) -> String {
     let names: Vec<&str> =
-        arms.iter().filter(|arm| !arm.run.capped).map(|arm| arm.run.arm.as_str()).collect();
+        arms.iter().filter(|arm| arm.run.is_uncapped()).map(|arm| arm.run.arm.as_str()).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -233,7 +256,7 @@ fn what_differs(arms: &[Arm]) -> String {
     }
     let mut table =
         Table::new(std::iter::once("where in run.json").chain(arms.iter().map(|arm| arm.run.arm.as_str())));
-    for Difference { place, values } in &differences {
+    for Difference { place, values, .. } in &differences {
         table.row(
             std::iter::once(format!("`{place}`")).chain(values.iter().map(|value| format!("`{value}`"))),
         );
@@ -250,9 +273,13 @@ fn what_is_shared(arms: &[Arm], differences: &[Difference]) -> String {
     let Some(Arm { run, .. }) = arms.first() else {
         return String::new();
     };
+    if run.observed().is_some() {
+        return String::new();
+    }
+    let image = run.server.image.as_deref().unwrap_or(NOT_KNOWN);
     let asked: [(&[&str], String); 7] = [
         (&["server.version"], format!("PostgreSQL {}", run.server.version)),
-        (&["server.image"], format!("image `{}`", run.server.image)),
+        (&["server.image"], format!("image `{image}`")),
         (&["platform"], "the machine and its engine".to_owned()),
         (&["profile.workload"], "the load".to_owned()),
         (&["profile.update"], "the update".to_owned()),

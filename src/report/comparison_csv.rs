@@ -10,7 +10,7 @@ struct Record<'a> {
     arm: &'a str,
     folder: String,
     postgres: &'a str,
-    capped: bool,
+    capped: Option<bool>,
     verdict: String,
     hang_s: Option<f64>,
     hang_ended: Option<bool>,

@@ -2,7 +2,7 @@
 
 /// A table with its columns padded to one width.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
 

@@ -7,7 +7,7 @@ use crate::human;
 use crate::store::{Event, EventKind, NodeSummary, RunInfo, Summary, Verdict};
 
 use super::markdown::Table;
-use super::{attribution, hang_in_words, headline, or_none, or_not_known, reading, setup};
+use super::{attribution, hang_in_words, headline, observed, or_none, or_not_known, reading, setup};
 
 /// The run's `README.md`.
 #[must_use]
@@ -18,11 +18,14 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event], explanation: Opt
         format!("**{}**\n", headline(run, summary)),
         reasons(summary),
         "![Timeline of the run](timeline.png)\n".to_owned(),
-        format!("## Figures\n\n{}", figures(run, summary)),
-        format!("What the update cost each node:\n\n{}", costs(summary)),
+        format!("## Figures\n\n{}", figures(run, summary, events)),
+        match run.observed() {
+            Some(_) => String::new(),
+            None => format!("What the update cost each node:\n\n{}", costs(summary)),
+        },
         explanation.map(|why| format!("## Why\n\n{}", attribution(why))).unwrap_or_default(),
         format!("## What happened\n\n{}", happened(events)),
-        format!("## Setup\n\n{}\n{}", setup::lines(run), setup::limits(run)),
+        format!("## Setup\n\n{}\n{}", setup::lines(run), nodes(run)),
         settings(run),
         format!("## How to read it\n\n{}", reading::READING),
         format!("## Limitations\n\n{}", reading::limitations(run)),
@@ -34,11 +37,14 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event], explanation: Opt
 
 fn title(run: &RunInfo) -> String {
     let major = run.server.version_num / 10_000;
+    if run.observed().is_some() {
+        return format!("PostgreSQL {major}, servers watched, not built by the lab");
+    }
     format!("PostgreSQL {major}, profile {}, {}", run.profile_name, run.arm_in_words())
 }
 
 fn uncapped(run: &RunInfo) -> String {
-    if run.capped {
+    if !run.is_uncapped() {
         return String::new();
     }
     "> **UNCAPPED.** The disks had no limit in this run. It shows what this machine's own disk does, nothing of a \
@@ -57,9 +63,17 @@ fn reasons(summary: &Summary) -> String {
     format!("{lead}\n\n{reasons}")
 }
 
+/// What the nodes were held to; of servers that the lab did not build, which they are.
+fn nodes(run: &RunInfo) -> String {
+    run.observed().map_or_else(|| setup::limits(run), observed::servers)
+}
+
 /// The figures of the run, a row each, with their units.
-fn figures(run: &RunInfo, summary: &Summary) -> String {
-    let standby = &run.profile.fault.node;
+fn figures(run: &RunInfo, summary: &Summary, events: &[Event]) -> String {
+    if run.observed().is_some() {
+        return observed::figures(run, summary, events);
+    }
+    let standby = run.faulted();
     let primary = run.primary();
     let seconds = |value| or_not_known(value, human::seconds);
     let mut table = Table::new(["figure", "value"]);
@@ -92,11 +106,11 @@ fn figures(run: &RunInfo, summary: &Summary) -> String {
     table.render()
 }
 
-fn size(bytes: Option<u64>) -> String {
+pub(super) fn size(bytes: Option<u64>) -> String {
     or_not_known(bytes, |bytes| human::bytes(bytes as f64))
 }
 
-fn hang_reads(summary: &Summary) -> String {
+pub(super) fn hang_reads(summary: &Summary) -> String {
     let Some(reads) = summary.hang_reads else {
         return or_not_known(None::<u64>, human::count);
     };
@@ -109,13 +123,13 @@ fn hang_reads(summary: &Summary) -> String {
     format!("{}{sizes}", human::count(reads))
 }
 
-fn hang_rates(summary: &Summary) -> String {
+pub(super) fn hang_rates(summary: &Summary) -> String {
     [summary.hang_read_iops_mean, summary.hang_read_iops_median, summary.hang_read_iops_peak]
         .map(|value| or_not_known(value, human::rate))
         .join(", ")
 }
 
-fn prefetched(summary: &Summary) -> String {
+pub(super) fn prefetched(summary: &Summary) -> String {
     or_not_known(summary.prefetched_blocks, |blocks| {
         let share = summary
             .prefetched_share
@@ -178,6 +192,7 @@ fn told(event: &Event) -> String {
         EventKind::Interrupted => "interrupted",
         EventKind::Note => "note",
         EventKind::Disqualified => "disqualified",
+        EventKind::Concluded => "concluded",
     };
     let node = event.node.as_deref().map(|node| format!(" ({node})")).unwrap_or_default();
     let detail = if event.detail.is_empty() { String::new() } else { format!(": {}", event.detail) };
@@ -186,40 +201,12 @@ fn told(event: &Event) -> String {
 
 fn settings(run: &RunInfo) -> String {
     setup::settings(run).map_or_else(String::new, |table| {
-        format!("Settings that differ from the server's built-in defaults:\n\n{table}")
+        format!("Settings of each node's configuration, and defaults that depend on the version:\n\n{table}")
     })
 }
 
 /// The command as it was typed, the path to the binary left out, quoted for a shell.
 fn command(run: &RunInfo) -> String {
-    let arguments = run.command_line.iter().skip(1).map(|argument| quoted(argument));
+    let arguments = run.command_line.iter().skip(1).map(|argument| human::shell_word(argument));
     std::iter::once("stall-lab".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@%+".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_owned()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_argument_a_shell_would_take_apart_is_quoted() {
-        for (argument, text) in [
-            ("--set", "--set"),
-            ("standby.read_iops=1000", "standby.read_iops=1000"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-            ("$HOME", "'$HOME'"),
-        ] {
-            assert_eq!(quoted(argument), text);
-        }
-    }
 }

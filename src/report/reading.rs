@@ -1,9 +1,10 @@
 //! What a reader of the page must know to draw no wrong conclusion.
 
+use super::observed;
 use crate::store::RunInfo;
 
 /// How to read the figures. The mechanism is that of PostgreSQL 15 to 19 (`xlogprefetcher.c`).
-pub(super) const READING: &str = "\
+pub(crate) const READING: &str = "\
 - A commit waits until its standby has flushed its WAL. While the walreceiver lives, slow replay holds no commit up. \
 Once it is gone, the startup process first replays all the WAL it has and only then asks for a new one; until then \
 every commit waits (`IPC/SyncRep`). So the hang lasts as long as replay of what was left takes.
@@ -21,12 +22,15 @@ stream behind the update's. The two are never added up.
 ";
 
 /// What the run cannot show.
-pub(super) fn limitations(run: &RunInfo) -> String {
+pub(crate) fn limitations(run: &RunInfo) -> String {
+    if run.observed().is_some() {
+        return observed::LIMITATIONS.to_owned();
+    }
     let mut text = String::new();
-    if run.capped {
+    if !run.is_uncapped() {
         text +=
             "- Reads and writes are capped apart; a cloud volume usually counts both against one limit.\n";
-        if run.platform.cgroup_version == "1" {
+        if run.platform.as_ref().is_some_and(|platform| platform.cgroup_version == "1") {
             text += "- cgroup v1 does not throttle buffered write-back: reads, direct and synchronous writes are held \
                      to their cap, what the kernel writes back later is not.\n";
         }
@@ -42,6 +46,7 @@ pub(super) fn limitations(run: &RunInfo) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::verdict::testing::Story;
 
@@ -49,9 +54,9 @@ mod tests {
     fn limits_of_the_throttle_are_told_where_they_apply() {
         let mut run = Story::stalled().run;
         assert!(limitations(&run).contains("cgroup v1"));
-        run.platform.cgroup_version = "2".to_owned();
+        run.platform.as_mut().unwrap().cgroup_version = "2".to_owned();
         assert!(!limitations(&run).contains("cgroup"));
-        run.capped = false;
+        run.capped = Some(false);
         assert!(!limitations(&run).contains("capped apart"));
     }
 }

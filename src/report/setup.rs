@@ -4,32 +4,68 @@ use std::collections::BTreeSet;
 
 use crate::human;
 use crate::profile::{Machine, Profile, SyncMethod, Update};
-use crate::store::{NodeInfo, Role, RunInfo};
+use crate::store::{NodeInfo, OwnBuild, Platform, Role, RunInfo, Server, Subject};
 
 use super::markdown::Table;
+use super::observed;
 use super::{or_none, or_not_known, plural};
 
 /// Software and machine, a line each.
 pub(super) fn lines(run: &RunInfo) -> String {
     let server = &run.server;
-    let platform = &run.platform;
-    let profile = &run.profile;
-    let mut lines = vec![
-        format!(
-            "PostgreSQL {}, image `{}` ({}; `{}`)",
-            server.version, server.image, server.source, server.image_id
-        ),
-        format!(
-            "profile `{}`: pgbench scale {}, {} TPS by {} clients; {} in {}; data checksums {}",
-            run.profile_name,
-            profile.workload.scale,
-            profile.workload.rate_tps,
-            profile.workload.clients,
-            update(profile),
-            batches(&profile.update),
-            if profile.postgres.data_checksums { "on" } else { "off" },
-        ),
-        format!("synchronous replication: {}", synchronous(run)),
+    let mut lines = vec![software(server)];
+    lines.extend(server.build.as_ref().map(own_build));
+    match &run.subject {
+        Subject::Profile(profile) => {
+            lines.push(format!(
+                "profile `{}`: pgbench scale {}, {} TPS by {} clients; {} in {}; data checksums {}",
+                run.profile_name,
+                profile.workload.scale,
+                profile.workload.rate_tps,
+                profile.workload.clients,
+                update(profile),
+                batches(&profile.update),
+                profile.postgres.data_checksums,
+            ));
+            lines.push(format!("synchronous replication: {}", synchronous(profile)));
+        }
+        Subject::Observed(watched) => lines.extend(observed::setup(watched)),
+    }
+    lines.extend(run.platform.iter().flat_map(platform));
+    lines.push(format!(
+        "stall-lab {}{}, run `{}`, started {}",
+        run.lab_version,
+        run.git_revision.as_deref().map(|revision| format!(" ({revision})")).unwrap_or_default(),
+        run.run_id,
+        run.started
+    ));
+    if !server.unknown_settings.is_empty() {
+        let names: Vec<String> = server.unknown_settings.iter().map(|name| format!("`{name}`")).collect();
+        let what = "settings of the profile that this server does not know and that were left out";
+        lines.push(format!("{what}: {}", names.join(", ")));
+    }
+    lines.extend(server.note.clone());
+    lines.iter().map(|line| format!("- {line}\n")).collect()
+}
+
+pub(super) fn software(server: &Server) -> String {
+    let Server { version, source, .. } = server;
+    match (&server.image, &server.image_id) {
+        (Some(image), Some(id)) => format!("PostgreSQL {version}, image `{image}` ({source}; `{id}`)"),
+        _ => format!("PostgreSQL {version}, {source}"),
+    }
+}
+
+/// Where a build of the user's own is from, what it says it is, and how it was configured.
+fn own_build(build: &OwnBuild) -> String {
+    let said = or_not_known(build.version.as_ref(), String::clone);
+    let configured = build.configure.as_ref().map(|options| format!(", `{options}`")).unwrap_or_default();
+    format!("built by its user, from `{}`: {said}{configured}", build.prefix)
+}
+
+/// Engine and machine.
+fn platform(platform: &Platform) -> [String; 2] {
+    [
         format!(
             "{}, API {}, storage driver {}, cgroup v{} ({})",
             platform.engine,
@@ -46,16 +82,7 @@ pub(super) fn lines(run: &RunInfo) -> String {
             or_not_known(platform.cpus, |cpus| cpus.to_string()),
             or_not_known(platform.memory_bytes, |bytes| human::bytes(bytes as f64))
         ),
-        format!(
-            "stall-lab {}{}, run `{}`, started {}",
-            run.lab_version,
-            run.git_revision.as_deref().map(|revision| format!(" ({revision})")).unwrap_or_default(),
-            run.run_id,
-            run.started
-        ),
-    ];
-    lines.extend(server.note.clone());
-    lines.iter().map(|line| format!("- {line}\n")).collect()
+    ]
 }
 
 /// What the update runs.
@@ -78,8 +105,8 @@ fn batches(update: &Update) -> String {
     }
 }
 
-fn synchronous(run: &RunInfo) -> String {
-    let rule = &run.profile.synchronous;
+fn synchronous(profile: &Profile) -> String {
+    let rule = &profile.synchronous;
     if rule.count == 0 {
         return "none, no commit waits for a standby".to_owned();
     }
@@ -88,7 +115,7 @@ fn synchronous(run: &RunInfo) -> String {
         SyncMethod::Any => "ANY",
     };
     let names: Vec<&str> = if rule.standbys.is_empty() {
-        run.profile.standby.iter().map(|standby| standby.name.as_str()).collect()
+        profile.standby.iter().map(|standby| standby.name.as_str()).collect()
     } else {
         rule.standbys.iter().map(String::as_str).collect()
     };
@@ -115,25 +142,27 @@ pub(super) fn limits(run: &RunInfo) -> String {
 }
 
 fn machine<'a>(run: &'a RunInfo, node: &NodeInfo) -> Option<&'a Machine> {
+    let profile = run.profile()?;
     match node.role {
-        Role::Primary => Some(&run.profile.primary),
-        Role::Standby => run
-            .profile
-            .standby
-            .iter()
-            .find(|standby| standby.name == node.name)
-            .map(|standby| &standby.machine),
+        Role::Primary => Some(&profile.primary),
+        Role::Standby => {
+            profile.standby.iter().find(|standby| standby.name == node.name).map(|standby| &standby.machine)
+        }
     }
 }
 
-/// The settings that differ from the server's built-in defaults, by node; nothing when none does.
+/// The settings of each node's configuration, and those defaults that depend on the version; nothing when there is
+/// neither.
 pub(super) fn settings(run: &RunInfo) -> Option<String> {
-    let names: BTreeSet<&String> = run.nodes.iter().flat_map(|node| node.settings.keys()).collect();
+    let of_node =
+        |node: &'_ NodeInfo| node.settings.keys().chain(node.defaults.keys()).cloned().collect::<Vec<_>>();
+    let names: BTreeSet<String> = run.nodes.iter().flat_map(of_node).collect();
     let mut table = Table::new(header("setting", &run.nodes));
     for name in names {
-        let value = |node: &NodeInfo| match node.settings.get(name) {
-            Some(value) => format!("`{value}`"),
-            None => "default".to_owned(),
+        let value = |node: &NodeInfo| match (node.settings.get(&name), node.defaults.get(&name)) {
+            (Some(value), _) => format!("`{value}`"),
+            (None, Some(value)) => format!("default: `{value}`"),
+            (None, None) => "default".to_owned(),
         };
         table.row(std::iter::once(format!("`{name}`")).chain(run.nodes.iter().map(value)));
     }
@@ -154,20 +183,20 @@ mod tests {
     #[test]
     fn a_paced_update_says_its_pace() {
         let mut run = Story::stalled().run;
-        run.profile.update.batches = 20;
-        assert_eq!(batches(&run.profile.update), "20 transactions");
-        run.profile.update.batch_interval = Duration::from_secs(5);
-        assert_eq!(batches(&run.profile.update), "20 transactions, one every 5.0 s at most");
+        run.profile_mut().update.batches = 20;
+        assert_eq!(batches(&run.profile_mut().update), "20 transactions");
+        run.profile_mut().update.batch_interval = Duration::from_secs(5);
+        assert_eq!(batches(&run.profile_mut().update), "20 transactions, one every 5.0 s at most");
     }
 
     #[test]
     fn the_synchronous_rule_is_written_as_the_server_has_it() {
         let mut run = Story::stalled().run;
-        assert_eq!(synchronous(&run), "`FIRST 1 (standby)`");
-        run.profile.synchronous.method = SyncMethod::Any;
-        run.profile.synchronous.standbys = ["b", "a"].map(str::to_owned).to_vec();
-        assert_eq!(synchronous(&run), "`ANY 1 (b, a)`");
-        run.profile.synchronous.count = 0;
-        assert_eq!(synchronous(&run), "none, no commit waits for a standby");
+        assert_eq!(synchronous(run.profile_mut()), "`FIRST 1 (standby)`");
+        run.profile_mut().synchronous.method = SyncMethod::Any;
+        run.profile_mut().synchronous.standbys = ["b", "a"].map(str::to_owned).to_vec();
+        assert_eq!(synchronous(run.profile_mut()), "`ANY 1 (b, a)`");
+        run.profile_mut().synchronous.count = 0;
+        assert_eq!(synchronous(run.profile_mut()), "none, no commit waits for a standby");
     }
 }

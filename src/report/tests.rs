@@ -23,7 +23,7 @@ fn headline_of(story: &Story) -> String {
 
 fn uncapped() -> Story {
     let mut story = Story::stalled();
-    story.run.capped = false;
+    story.run.capped = Some(false);
     for node in &mut story.run.nodes {
         node.read_iops_cap = None;
         node.write_iops_cap = None;
@@ -69,7 +69,7 @@ fn a_page_of_nothing_says_that_nothing_is_known() {
     story.events.clear();
     let page = page_of(&story);
     assert!(page.contains("No event was recorded."), "{page}");
-    assert!(page.contains("inconclusive: the run ended before the fault was injected."), "{page}");
+    assert!(page.contains("inconclusive: the run ended before the fault was injected (and 1 more"), "{page}");
 }
 
 #[test]
@@ -77,6 +77,11 @@ fn headlines_carry_verdict_and_figures() {
     let lower_bound = Story::stalled().cut_after(100.0);
     let headlines = [Story::stalled(), lower_bound, uncapped(), Story::no_stall(), inconclusive()];
     insta::assert_snapshot!(headlines.map(|story| headline_of(&story)).join("\n"));
+}
+
+/// Of runs that were put together later.
+fn comparison(arms: &[Arm]) -> String {
+    super::comparison(arms, &[])
 }
 
 fn compared(stories: &[Story], words: impl FnOnce(&[Arm]) -> String) -> String {
@@ -109,6 +114,52 @@ fn the_comparison_of_three_arms_has_no_ratio_and_marks_the_uncapped_one() {
 fn arms_that_differ_in_nothing_are_repetitions() {
     let text = compared(&[Story::stalled(), Story::stalled()], comparison);
     assert!(text.contains("Nothing: the arms are repetitions of one run."), "{text}");
+}
+
+#[test]
+fn what_runs_were_asked_to_differ_in_needs_no_caution_and_anything_else_does() {
+    let of_19 = |scale| {
+        let mut newer = Story::no_stall();
+        newer.run.server.version = "19.1".to_owned();
+        newer.run.profile_mut().workload.scale += scale;
+        [Story::stalled(), newer]
+    };
+    let caution_of = |stories: &[Story], on_purpose: &[&str]| {
+        let on_purpose: Vec<String> = on_purpose.iter().map(|subject| (*subject).to_owned()).collect();
+        compared(stories, |arms| caution(arms, &on_purpose).unwrap_or_default())
+    };
+    let varied = ["recovery_prefetch", "server"];
+    assert_eq!(caution_of(&of_19(0), &varied), "");
+    assert!(caution_of(&of_19(0), &[]).starts_with("Caution: these runs differ in 2 things"));
+    let said = caution_of(&of_19(1), &varied);
+    let expected = "Caution: these runs differ in workload.scale and not only in what was varied";
+    assert!(said.starts_with(expected), "{said}");
+    let on_purpose = varied.map(str::to_owned);
+    let page = compared(&of_19(0), |arms| super::comparison(arms, &on_purpose));
+    assert!(page.contains("Varied on purpose: recovery_prefetch, server."), "{page}");
+}
+
+#[test]
+fn a_patched_server_and_what_a_version_lacks_or_has_by_default_are_on_the_page() {
+    let mut story = Story::stalled();
+    story.run.server.build = Some(crate::store::OwnBuild {
+        prefix: "/opt/patched".to_owned(),
+        version: Some("PostgreSQL 18.6-patched".to_owned()),
+        configure: Some("'--prefix=/opt/patched' 'CFLAGS=-O2'".to_owned()),
+    });
+    story.run.server.unknown_settings = vec!["io_method".to_owned()];
+    for node in &mut story.run.nodes {
+        node.defaults.insert("effective_io_concurrency".to_owned(), "16".to_owned());
+    }
+    let page = page_of(&story);
+    for line in [
+        "- built by its user, from `/opt/patched`: PostgreSQL 18.6-patched, `'--prefix=/opt/patched' 'CFLAGS=-O2'`\n",
+        "- settings of the profile that this server does not know and that were left out: `io_method`\n",
+        "| `effective_io_concurrency` | default: `16` | default: `16` |\n",
+    ] {
+        let unpadded = page.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        assert!(unpadded.contains(line), "{line}\n{page}");
+    }
 }
 
 #[test]

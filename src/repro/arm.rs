@@ -9,9 +9,9 @@ use crate::analysis::{self, Analysed, AnalysisError};
 use crate::disk::Caps;
 use crate::experiment::{self, Ending, ExperimentError};
 use crate::measure::Clock;
-use crate::profile::Iops;
+use crate::profile::{Iops, Profile};
 use crate::progress::{Progress, View};
-use crate::store::{NodeInfo, Role, RunFolder, RunInfo, StoreError};
+use crate::store::{NodeInfo, Role, RunFolder, RunInfo, StoreError, Subject};
 use crate::wal::{Ranges, StandbySettings};
 
 /// An arm that was run and judged.
@@ -58,7 +58,10 @@ pub enum ArmError {
 }
 
 /// Runs an arm. None when the user stopped it before there was anything to judge.
-pub(super) async fn run(
+///
+/// # Errors
+/// When it cannot be set up, or its experiment or its result fails; what was recorded stays in its folder.
+pub async fn run_arm(
     site: &dyn Site,
     request: &Request,
     arm: &Arm,
@@ -73,8 +76,13 @@ pub(super) async fn run(
     // Before anything is made: whatever happens from here on, the folder says what was meant to be.
     folder.save_run(&info)?;
     let logs = folder.logs_path()?;
-    let order =
-        ArmOrder { run_id: info.run_id.clone(), profile: arm.profile.clone(), caps: request.caps, logs };
+    let order = ArmOrder {
+        run_id: info.run_id.clone(),
+        profile: arm.profile.clone(),
+        server: arm.server.clone(),
+        caps: request.caps,
+        logs,
+    };
 
     let raised = match stop.run_until_cancelled(site.raise(order, progress)).await {
         Some(Ok(raised)) => raised,
@@ -86,7 +94,8 @@ pub(super) async fn run(
             };
         }
     };
-    let ending = conduct(&*raised, site.start_clock(), &mut info, &folder, progress, stop).await;
+    let ending =
+        conduct(&*raised, &arm.profile, site.start_clock(), &mut info, &folder, progress, stop).await;
     account_for_wal(&*raised, &info, &folder, progress, stop).await;
     if let Err(error) = raised.save_logs().await {
         progress.note(&format!("the servers' logs could not be saved: {error:#}"));
@@ -104,6 +113,7 @@ pub(super) async fn run(
 /// Describes the nodes in `run.json` and runs the experiment on them.
 async fn conduct(
     raised: &dyn Raised,
+    profile: &Profile,
     clock: Clock,
     info: &mut RunInfo,
     folder: &RunFolder,
@@ -118,10 +128,9 @@ async fn conduct(
     progress.step(&format!("{}: the experiment", info.arm));
     let (rows, newest) = watch::channel(None);
     let standbys = info.standbys().map(|node| (node.name.clone(), node.read_iops_cap)).collect();
-    let view =
-        View { primary: info.primary().to_owned(), standbys, faulted: info.profile.fault.node.clone() };
+    let view = View { primary: info.primary().to_owned(), standbys, faulted: info.faulted().to_owned() };
     let _following = progress.follow(newest, view);
-    experiment::run(raised, &info.profile, folder, clock, &rows, stop).await
+    experiment::run(raised, profile, folder, clock, &rows, stop).await
 }
 
 /// Writes `wal.json` while the WAL is still there. A run is worth as much without: what fails is told and no more.
@@ -133,12 +142,12 @@ async fn account_for_wal(
     stop: &CancellationToken,
 ) {
     let (Ok(timeline), Ok(events)) = (folder.timeline(), folder.events()) else { return };
-    let Some(ranges) = Ranges::of(info, &timeline, &events) else { return };
+    let Some(ranges) = Ranges::of(info.faulted(), &timeline, &events) else { return };
     if stop.is_cancelled() {
         return;
     }
     progress.step(&format!("{}: accounting for the WAL", info.arm));
-    let model = StandbySettings::of_run(info).model;
+    let model = StandbySettings::of_run(info, info.faulted()).model;
     let account = raised.account_for_wal(&ranges, model, progress, stop).await;
     let saved = account.and_then(|account| Ok(folder.save_wal(&account)?));
     if let Err(error) = saved {
@@ -178,10 +187,10 @@ fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -
         command_line: request.command_line.clone(),
         lab_version: env!("CARGO_PKG_VERSION").to_owned(),
         git_revision: option_env!("STALL_LAB_GIT_REVISION").map(str::to_owned),
-        capped: request.caps == Caps::On,
-        profile: profile.clone(),
+        capped: Some(request.caps == Caps::On),
+        subject: Subject::Profile(Box::new(profile.clone())),
         server: ground.server.clone(),
-        platform: ground.platform.clone(),
+        platform: Some(ground.platform.clone()),
         nodes: nodes
             .map(|(name, role, machine)| NodeInfo {
                 name: name.to_owned(),
@@ -191,12 +200,13 @@ fn run_info(request: &Request, arm: &Arm, ground: &Ground, started: Timestamp) -
                 cap_proof: None,
                 read_ahead_kb: None,
                 settings: [].into(),
+                defaults: [].into(),
             })
             .collect(),
     }
 }
 
 /// Unique on an engine, short enough to be part of every name.
-fn fresh_run_id(started: Timestamp) -> String {
+pub(crate) fn fresh_run_id(started: Timestamp) -> String {
     format!("{}-{:06x}", started.strftime("%H%M%S"), rand::random::<u32>() & 0xff_ffff)
 }

@@ -1,13 +1,18 @@
 //! `stall-lab repro`: every arm from one loaded database, then side by side.
 
 mod arm;
+#[cfg(test)]
+mod mishaps;
 mod request;
+mod servers;
 mod site;
 #[cfg(test)]
 mod tests;
 
-pub use arm::{ArmError, ArmOutcome};
+pub(crate) use arm::fresh_run_id;
+pub use arm::{ArmError, ArmOutcome, run_arm};
 pub use request::{Arm, ArmsError, Expectation, Request, Teardown};
+pub use servers::server_names;
 pub use site::{ArmOrder, Ground, Raised, Site};
 
 use std::path::PathBuf;
@@ -18,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::analysis::{self, AnalysisError};
 use crate::experiment::Ending;
 use crate::progress::Progress;
+use crate::report;
 use crate::store::StoreError;
 
 /// What came of a request.
@@ -78,9 +84,8 @@ pub async fn repro(
     stop: &CancellationToken,
 ) -> Result<Outcome, ReproError> {
     let mut outcome = Outcome { arms: vec![], comparison: None, interrupted: true };
-    let profiles: Vec<_> = request.arms.iter().map(|arm| &arm.profile).collect();
-    let ground = match stop.run_until_cancelled(site.prepare(&profiles, progress)).await {
-        Some(Ok(ground)) => ground,
+    let grounds = match stop.run_until_cancelled(site.prepare(&request.arms, progress)).await {
+        Some(Ok(grounds)) => grounds,
         failed => {
             site.abandon(progress).await;
             return match failed {
@@ -89,11 +94,11 @@ pub async fn repro(
             };
         }
     };
-    for arm in &request.arms {
+    for (arm, ground) in request.arms.iter().zip(&grounds) {
         if stop.is_cancelled() {
             return Ok(outcome);
         }
-        let Some(ran) = arm::run(site, request, arm, &ground, progress, stop).await? else {
+        let Some(ran) = run_arm(site, request, arm, ground, progress, stop).await? else {
             return Ok(outcome);
         };
         let interrupted = ran.ending == Ending::Interrupted;
@@ -114,8 +119,19 @@ fn compare(request: &Request, arms: &[ArmOutcome]) -> Result<PathBuf, ReproError
     std::fs::create_dir_all(&folder)
         .map_err(|source| ReproError::Store(StoreError::Io { path: folder.clone(), source }))?;
     let runs: Vec<_> = arms.iter().map(|arm| &arm.analysed).collect();
-    analysis::compare(&folder, &runs).map_err(ReproError::Compare)?;
+    let on_purpose = on_purpose(&request.arms);
+    analysis::compare(&folder, &runs, &on_purpose).map_err(ReproError::Compare)?;
     Ok(folder)
+}
+
+/// What the arms of a request are asked to differ in, as a comparison calls it.
+fn on_purpose(arms: &[Arm]) -> Vec<String> {
+    let profiles: Vec<_> = arms.iter().map(|arm| &arm.profile).collect();
+    let mut varied = report::varied(&profiles);
+    if arms.iter().any(|arm| Some(&arm.server) != arms.first().map(|first| &first.server)) {
+        varied.push(report::SERVER.to_owned());
+    }
+    varied
 }
 
 /// Name of the folder of a comparison made at this time.
@@ -125,6 +141,6 @@ pub fn comparison_name(time: Timestamp) -> String {
 }
 
 /// A time as the name of a folder: `20261130T191500Z`.
-fn utc_name(time: Timestamp) -> String {
+pub(crate) fn utc_name(time: Timestamp) -> String {
     time.strftime("%Y%m%dT%H%M%SZ").to_string()
 }

@@ -3,33 +3,38 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::servers::server_names;
 use crate::disk::Caps;
+use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Override, Prefetch, Problems, Profile, Template};
 use crate::store::Verdict;
 
-/// One arm: the profile, with what makes this arm applied.
+/// One arm: the profile, with what makes this arm applied, and the server that runs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
     /// Its name, as its folder ends.
     pub name: String,
     /// Its profile.
     pub profile: Profile,
+    /// What its nodes run.
+    pub server: ImageRequest,
 }
 
 impl Arm {
-    /// An arm for each way of prefetching; with none given, one of the profile as it is.
+    /// An arm for each way of prefetching; with none given, one of the profile as it is. It runs on the default server.
     #[must_use]
     pub fn of_prefetch(profile: &Profile, prefetch: &[Prefetch]) -> Vec<Self> {
         if prefetch.is_empty() {
             let settings = profile.effective_settings(&profile.fault.node);
             let name = settings.get("recovery_prefetch").cloned().unwrap_or_else(|| "default".to_owned());
-            return vec![Self { name, profile: profile.clone() }];
+            return vec![Self { name, profile: profile.clone(), server: ImageRequest::Default }];
         }
         prefetch
             .iter()
             .map(|prefetch| Self {
                 name: prefetch.to_string(),
                 profile: profile.clone().with_prefetch(*prefetch),
+                server: ImageRequest::Default,
             })
             .collect()
     }
@@ -70,7 +75,7 @@ impl Arm {
             let profile = template.profile(&[overrides, spec.changes()].concat())?;
             let name = spec.name();
             if prefetch.is_empty() {
-                arms.push(Self { name: name.to_owned(), profile });
+                arms.push(Self { name: name.to_owned(), profile, server: ImageRequest::Default });
                 continue;
             }
             if spec.sets(PREFETCH) {
@@ -83,6 +88,23 @@ impl Arm {
             );
         }
         Ok(arms)
+    }
+}
+
+impl Arm {
+    /// Each arm once for every server, the server's name before its own where there are several; all arms of a server
+    /// follow each other.
+    #[must_use]
+    pub fn on_servers(arms: Vec<Self>, servers: &[ImageRequest]) -> Vec<Self> {
+        let named = |(server, name): (&ImageRequest, String)| {
+            let on = |arm: &Self| Self {
+                name: if servers.len() > 1 { format!("{name}-{}", arm.name) } else { arm.name.clone() },
+                profile: arm.profile.clone(),
+                server: server.clone(),
+            };
+            arms.iter().map(on).collect::<Vec<_>>()
+        };
+        servers.iter().zip(server_names(servers)).flat_map(named).collect()
     }
 }
 
@@ -176,7 +198,7 @@ mod tests {
         let profile =
             Profile::load("smoke", &["postgres.standby.recovery_prefetch=off".parse().unwrap()]).unwrap();
         let arms = Arm::of_prefetch(&profile, &[]);
-        assert_eq!(arms, [Arm { name: "off".to_owned(), profile }]);
+        assert_eq!(arms, [Arm { name: "off".to_owned(), profile, server: ImageRequest::Default }]);
     }
 
     fn arms(profile: &str, given: &[&str], prefetch: &[Prefetch]) -> Result<Vec<Arm>, ArmsError> {
@@ -205,6 +227,23 @@ mod tests {
         ];
         assert_eq!(seen, expected.map(|(name, images, prefetch)| (name, images.into(), prefetch.into())));
         assert!(arms.iter().all(|arm| arm.profile.workload.scale == 2));
+    }
+
+    #[test]
+    fn every_server_runs_every_arm_and_names_it_where_there_are_several() {
+        let of = |servers: &[&str]| {
+            let servers: Vec<ImageRequest> = servers.iter().map(|text| text.parse().unwrap()).collect();
+            let arms =
+                Arm::on_servers(arms("smoke", &[], &[Prefetch::Try, Prefetch::Off]).unwrap(), &servers);
+            let seen =
+                arms.iter().map(|arm| (arm.name.clone(), servers.iter().position(|own| *own == arm.server)));
+            seen.map(|(name, server)| format!("{name} on {}", server.unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["17"]), ["try on 0", "off on 0"]);
+        assert_eq!(
+            of(&["15", "my/pg"]),
+            ["pg15-try on 0", "pg15-off on 0", "my-pg-try on 1", "my-pg-off on 1"]
+        );
     }
 
     #[test]

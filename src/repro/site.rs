@@ -5,18 +5,21 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::Arm;
 use crate::disk::Caps;
 use crate::experiment::Lab;
+use crate::image::ImageRequest;
 use crate::measure::Clock;
+use crate::postgres::Endpoint;
 use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::store::{NodeInfo, Platform, Server, WalAccount, WalModel};
+use crate::store::{NodeInfo, Platform, Role, Server, WalAccount, WalModel};
 use crate::wal::Ranges;
 
-/// What all arms stand on.
+/// What an arm stands on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ground {
-    /// The PostgreSQL they run.
+    /// The PostgreSQL its nodes run.
     pub server: Server,
     /// The machine they run on.
     pub platform: Platform,
@@ -29,6 +32,8 @@ pub struct ArmOrder {
     pub run_id: String,
     /// The arm's profile.
     pub profile: Profile,
+    /// The server its nodes run.
+    pub server: ImageRequest,
     /// Are the disks capped.
     pub caps: Caps,
     /// Folder for what is logged while it runs.
@@ -38,8 +43,9 @@ pub struct ArmOrder {
 /// A place where arms can be run.
 #[async_trait]
 pub trait Site: Send + Sync {
-    /// Gets ready what arms of these profiles share: the server image, room, a loaded database.
-    async fn prepare(&self, profiles: &[&Profile], progress: &Progress) -> anyhow::Result<Ground>;
+    /// Gets ready what these arms need: server images, room, loaded databases. Returns what each stands on, in their
+    /// order.
+    async fn prepare(&self, arms: &[Arm], progress: &Progress) -> anyhow::Result<Vec<Ground>>;
 
     /// Removes what a [`Site::prepare`] that was dropped has left.
     async fn abandon(&self, progress: &Progress);
@@ -62,6 +68,9 @@ pub trait Site: Send + Sync {
 pub trait Raised: Lab {
     /// The nodes as they are, for `run.json`.
     async fn describe(&self) -> anyhow::Result<Vec<NodeInfo>>;
+
+    /// The servers of its nodes, the primary first, for whoever looks at them from outside.
+    fn endpoints(&self) -> Vec<(Role, Endpoint)>;
 
     /// Saves each server's log in the folder for logs.
     async fn save_logs(&self) -> anyhow::Result<()>;

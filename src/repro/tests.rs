@@ -9,10 +9,11 @@ use tokio::time::sleep;
 use super::*;
 use crate::disk::Caps;
 use crate::fake::{FakeSite, Mishap, Script};
+use crate::image::ImageRequest;
 use crate::profile::{Prefetch, Profile};
 use crate::store::{RunFolder, Verdict};
 
-fn request(results: &Path, prefetch: &[Prefetch]) -> Request {
+pub(super) fn request(results: &Path, prefetch: &[Prefetch]) -> Request {
     let mut profile = Profile::load("smoke", &[]).unwrap();
     profile.watch.deadline = Duration::from_secs(120);
     Request {
@@ -25,7 +26,7 @@ fn request(results: &Path, prefetch: &[Prefetch]) -> Request {
     }
 }
 
-async fn carry_out(
+pub(super) async fn carry_out(
     site: &FakeSite,
     request: &Request,
     stop_after: Option<u64>,
@@ -41,7 +42,7 @@ async fn carry_out(
     repro(site, request, &Progress::silent(), &stop).await
 }
 
-fn folders(results: &TempDir) -> Vec<String> {
+pub(super) fn folders(results: &TempDir) -> Vec<String> {
     let entries = std::fs::read_dir(results.path().join("smoke")).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -70,6 +71,28 @@ async fn two_arms_give_two_complete_folders_and_a_comparison() {
     assert_eq!(site.calls(), ["prepare 2", "raise try", "tear down", "raise off", "tear down"]);
     let latest = std::fs::read_link(results.path().join("smoke/latest")).unwrap();
     assert!(latest.to_str().unwrap().ends_with("-off"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_servers_give_an_arm_each_that_tells_of_its_own_and_a_comparison_without_caution() {
+    let results = tempfile::tempdir().unwrap();
+    let mut request = request(results.path(), &[Prefetch::Try, Prefetch::Off]);
+    request.arms = Arm::on_servers(request.arms, &[ImageRequest::Version(15), ImageRequest::Version(19)]);
+    let outcome = carry_out(&FakeSite::default(), &request, None).await.unwrap();
+    let ran: Vec<_> = outcome
+        .arms
+        .iter()
+        .map(|arm| (arm.analysed.run.arm.as_str(), arm.analysed.run.server.version_num / 10_000))
+        .collect();
+    assert_eq!(ran, [("pg15-try", 15), ("pg15-off", 15), ("pg19-try", 19), ("pg19-off", 19)]);
+    let folder = outcome.comparison.unwrap();
+    let page = || std::fs::read_to_string(folder.join("README.md")).unwrap();
+    let written = page();
+    assert!(!written.contains("Caution"), "{written}");
+    assert!(written.contains("Varied on purpose: recovery_prefetch, server."), "{written}");
+    // What was meant is in the files, so a comparison that is drawn again says the same.
+    analysis::redraw(&folder).unwrap();
+    assert_eq!(page(), written);
 }
 
 #[tokio::test(start_paused = true)]

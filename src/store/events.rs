@@ -1,11 +1,11 @@
 //! `events.csv`: what happened, on the clock of the timeline.
 
-use std::fs::File;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
+use super::log::{CsvLog, moment, whole_lines};
 
 /// What kind of thing happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,11 +19,12 @@ pub enum EventKind {
     UpdateExecuted,
     /// The update's last commit was acknowledged, synchronous standbys included; `lsn` is the end of WAL after it.
     UpdateCommitted,
-    /// The fault was injected; `node` is where.
+    /// The fault was injected; `node` is where. Of servers that are only watched, the moment that the user marked.
     Fault,
     /// The server's log or state confirms that the fault did what it should.
     FaultVerified,
-    /// What a fault that lasts had broken was put right: the server was started, the network restored.
+    /// What a fault that lasts had broken was put right: the server was started, the network restored; of a
+    /// server, `lsn` is where its replay begins anew.
     FaultEnded,
     /// The standby streams again.
     StreamingAgain,
@@ -37,6 +38,9 @@ pub enum EventKind {
     Note,
     /// Something because of which no verdict can be given.
     Disqualified,
+    /// The run's last word: the load was stopped, and the servers' logs and states were looked at. Without it the lab
+    /// was killed, or could not write.
+    Concluded,
 }
 
 /// One thing that happened.
@@ -56,10 +60,13 @@ pub struct Event {
     pub detail: String,
 }
 
-/// Appends events to `events.csv`; each is on disk when `append` returns.
+/// The columns, by the names of an [`Event`]'s fields.
+const COLUMNS: [&str; 6] = ["t_s", "unix_s", "kind", "node", "lsn", "detail"];
+
+/// Appends events to `events.csv`; each is with the kernel when `append` returns.
 #[derive(Debug)]
 pub struct EventLog {
-    csv: csv::Writer<File>,
+    csv: CsvLog,
 }
 
 impl EventLog {
@@ -68,21 +75,15 @@ impl EventLog {
     /// # Errors
     /// When the file cannot be made or written.
     pub fn create(path: &Path) -> Result<Self, StoreError> {
-        let mut csv =
-            csv::WriterBuilder::new().has_headers(false).from_path(path).map_err(StoreError::csv(path))?;
-        csv.write_record(["t_s", "unix_s", "kind", "node", "lsn", "detail"])
-            .map_err(StoreError::csv(path))?;
-        csv.flush().map_err(StoreError::io(path))?;
-        Ok(Self { csv })
+        Ok(Self { csv: CsvLog::create(path, COLUMNS)? })
     }
 
-    /// Appends one event and flushes it.
+    /// Appends one event.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn append(&mut self, event: &Event) -> Result<(), csv::Error> {
-        self.csv.serialize(event)?;
-        Ok(self.csv.flush()?)
+    /// When it cannot be written, as on a full disk; then nothing of it is in the file.
+    pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.csv.append(|line| line.serialize(event))
     }
 }
 
@@ -91,12 +92,32 @@ impl EventLog {
 /// # Errors
 /// When the file cannot be read or holds a row that is not an event.
 pub fn read_events(path: &Path) -> Result<Vec<Event>, StoreError> {
-    let text = std::fs::read_to_string(path).map_err(StoreError::io(path))?;
-    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    csv::Reader::from_reader(whole.as_bytes())
-        .deserialize()
-        .collect::<Result<_, _>>()
-        .map_err(StoreError::csv(path))
+    let text = std::fs::read_to_string(path).map_err(StoreError::read(path))?;
+    let mut csv = csv::Reader::from_reader(whole_lines(path, &text)?.as_bytes());
+    let header = csv.headers().map_err(StoreError::csv(path))?.clone();
+    let missing = COLUMNS.iter().find(|name| !header.iter().any(|column| column == **name));
+    if let Some(name) = missing.filter(|_| !text.is_empty()) {
+        return Err(StoreError::foreign(path, 1, format!("there is no column {name}")));
+    }
+    let mut events = Vec::new();
+    for record in csv.records() {
+        let record = record.map_err(StoreError::csv(path))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let event: Event = record
+            .deserialize(Some(&header))
+            .map_err(|error| StoreError::foreign(path, line, csv_reason(&error)))?;
+        moment(event.t_s, event.unix_s).map_err(|what| StoreError::foreign(path, line, what))?;
+        events.push(event);
+    }
+    Ok(events)
+}
+
+/// Why a row is none, without the place that csv adds.
+fn csv_reason(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => err.to_string(),
+        _ => error.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,18 @@ use serde::de::DeserializeOwned;
 
 use super::{Event, RunInfo, Summary, Timeline, WalAccount, read_events};
 
+/// What to do about a file that is not as it was.
+const AS_WRITTEN: &str = "the lab reads its files only as it wrote them";
+
 /// Why a file of a run could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// A file that every run has.
+    #[error("{path} is missing: a run is read from its run.json, timeline.csv and events.csv together", path = path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file system refused.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -20,7 +29,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Not a CSV file of the lab.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {source}; {AS_WRITTEN}", path = path.display())]
     Csv {
         /// The file.
         path: PathBuf,
@@ -28,7 +37,7 @@ pub enum StoreError {
         source: csv::Error,
     },
     /// A CSV file, but not one of the lab.
-    #[error("{path}:{line}: {what}", path = path.display())]
+    #[error("{path}:{line}: {what}; {AS_WRITTEN}", path = path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -38,7 +47,7 @@ pub enum StoreError {
         what: String,
     },
     /// Not a JSON file of the lab.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {source}; {AS_WRITTEN}", path = path.display())]
     Json {
         /// The file.
         path: PathBuf,
@@ -55,8 +64,22 @@ pub enum StoreError {
         /// The newest layout that is known here.
         known: u32,
     },
+    /// A file that can be read, and that contradicts itself.
+    #[error("{path}: {what}; {AS_WRITTEN}", path = path.display())]
+    Unsound {
+        /// The file.
+        path: PathBuf,
+        /// How.
+        what: String,
+    },
+    /// A run that ended before it began to record.
+    #[error("{path} holds a run that ended before anything was recorded: there is nothing to judge", path = path.display())]
+    NothingRecorded {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The run's folder exists already.
-    #[error("{path} exists already: another run has this name; start again in a second", path = path.display())]
+    #[error("{path} holds a run already: start again in a second, or name another folder", path = path.display())]
     Taken {
         /// The folder.
         path: PathBuf,
@@ -67,6 +90,15 @@ impl StoreError {
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
+    }
+
+    /// Of a file that is to be read.
+    pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path },
+            _ => Self::Io { path, source },
+        }
     }
 
     pub(super) fn csv(path: &Path) -> impl FnOnce(csv::Error) -> Self {
@@ -110,6 +142,18 @@ impl RunFolder {
         }
         point_latest_at(&parent, name)?;
         Ok(Self { path })
+    }
+
+    /// Makes the folder at this path, or takes it where it is there and holds no run.
+    ///
+    /// # Errors
+    /// When it holds a run, or cannot be made.
+    pub fn create_at(path: &Path) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(path).map_err(StoreError::io(path))?;
+        if path.join("run.json").exists() {
+            return Err(StoreError::Taken { path: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned() })
     }
 
     /// The folder at this path; nothing is read yet.
@@ -177,7 +221,11 @@ impl RunFolder {
         if let Some(found) = schema.filter(|found| *found > u64::from(RunInfo::SCHEMA)) {
             return Err(StoreError::Newer { path, found, known: RunInfo::SCHEMA });
         }
-        serde_json::from_value(value).map_err(StoreError::json(&path))
+        let run: RunInfo = serde_json::from_value(value).map_err(StoreError::json(&path))?;
+        match run.contradiction() {
+            Some(what) => Err(StoreError::Unsound { path, what }),
+            None => Ok(run),
+        }
     }
 
     /// Saves `summary.json`.
@@ -210,7 +258,14 @@ impl RunFolder {
     /// When it is not the lab's.
     pub fn wal(&self) -> Result<Option<WalAccount>, StoreError> {
         let path = self.path.join(WAL);
-        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+        if !path.exists() {
+            return Ok(None);
+        }
+        let account: WalAccount = read_json(&path)?;
+        match account.contradiction() {
+            Some(what) => Err(StoreError::Unsound { path, what }),
+            None => Ok(Some(account)),
+        }
     }
 
     /// Reads `timeline.csv`.
@@ -218,6 +273,7 @@ impl RunFolder {
     /// # Errors
     /// When it is missing or not the lab's.
     pub fn timeline(&self) -> Result<Timeline, StoreError> {
+        self.was_recorded()?;
         Timeline::read(&self.timeline_path())
     }
 
@@ -226,7 +282,18 @@ impl RunFolder {
     /// # Errors
     /// When it is missing or not the lab's.
     pub fn events(&self) -> Result<Vec<Event>, StoreError> {
+        self.was_recorded()?;
         read_events(&self.events_path())
+    }
+
+    /// Tells a run that was killed while its nodes were set up from one that lacks a file.
+    fn was_recorded(&self) -> Result<(), StoreError> {
+        let is_run = self.path.join("run.json").exists();
+        let has_any = self.timeline_path().exists() || self.events_path().exists();
+        if is_run && !has_any {
+            return Err(StoreError::NothingRecorded { path: self.path.clone() });
+        }
+        Ok(())
     }
 }
 
@@ -241,11 +308,27 @@ fn point_latest_at(parent: &Path, name: &str) -> Result<(), StoreError> {
 pub(super) fn save_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
     let mut text = serde_json::to_string_pretty(value).map_err(StoreError::json(path))?;
     text.push('\n');
-    std::fs::write(path, text).map_err(StoreError::io(path))
+    replace(path, &text).map_err(StoreError::io(path))
+}
+
+/// Puts a text in the place of what the file held. Whoever reads it, and whoever is killed meanwhile, has the old one
+/// or the new one, never part of one.
+///
+/// # Errors
+/// When it cannot be written; then the old one stays.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let fresh = path.with_file_name(format!(".{name}.new"));
+    let replaced = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, path));
+    if replaced.is_err() {
+        // Half a file is of use to nobody.
+        let _ = std::fs::remove_file(&fresh);
+    }
+    replaced
 }
 
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let text = std::fs::read_to_string(path).map_err(StoreError::io(path))?;
+    let text = std::fs::read_to_string(path).map_err(StoreError::read(path))?;
     serde_json::from_str(&text).map_err(StoreError::json(path))
 }
 
@@ -276,6 +359,6 @@ mod tests {
     #[test]
     fn an_error_names_its_file() {
         let error = RunFolder::at("/no/such/run").run().unwrap_err().to_string();
-        assert!(error.starts_with("/no/such/run/run.json: "), "{error}");
+        assert!(error.starts_with("/no/such/run/run.json is missing"), "{error}");
     }
 }

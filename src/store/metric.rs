@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// What one column of a node holds. Totals are cumulative counters as the source gives them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
-    /// Transactions a second of the load.
+    /// Transactions a second of the load; of servers that are only watched, writing transactions that ended.
     Tps,
     /// Mean latency of the load's transactions.
     LatencyMs,
@@ -35,6 +35,23 @@ pub enum Metric {
     WalLsn,
     /// Backends of the primary that wait for a synchronous standby.
     SyncRepWaiters,
+    /// How long one of them has been seen to wait, that which has waited longest.
+    SyncRepWaitS,
+    /// Standbys that are connected and that a commit may wait for; empty where the rule asks for none.
+    SyncStandbys,
+    /// Transactions that the primary has committed, those that only read included, the lab's own left out.
+    CommitsTotal,
+    /// Commits a second since the row before.
+    CommitsPerS,
+    /// Writes of the lab's probe since the row before that were acknowledged.
+    ProbeAcknowledged,
+    /// Mean latency of those.
+    ProbeLatencyMs,
+    /// Writes of the probe since the row before that were cancelled while they waited for a standby: they have committed
+    /// on the primary.
+    ProbeLocalCommits,
+    /// Writes of the probe since the row before that did not commit.
+    ProbeFailed,
     /// WAL sent to the standby.
     SentLsn,
     /// WAL the standby has written.
@@ -68,10 +85,16 @@ const RECOVERY_PREFETCH: &str = "recovery_prefetch_";
 
 impl Metric {
     /// Every metric with a fixed name, in the order of the file.
-    pub const FIXED: [Self; 26] = [
+    pub const FIXED: [Self; 34] = [
         Self::Tps,
         Self::LatencyMs,
         Self::FailedTransactions,
+        Self::CommitsPerS,
+        Self::CommitsTotal,
+        Self::ProbeAcknowledged,
+        Self::ProbeLatencyMs,
+        Self::ProbeLocalCommits,
+        Self::ProbeFailed,
         Self::ReadIops,
         Self::WriteIops,
         Self::InFlight,
@@ -83,6 +106,8 @@ impl Metric {
         Self::CpuSecondsTotal,
         Self::WalLsn,
         Self::SyncRepWaiters,
+        Self::SyncRepWaitS,
+        Self::SyncStandbys,
         Self::SentLsn,
         Self::WriteLsn,
         Self::FlushLsn,
@@ -117,7 +142,10 @@ impl Metric {
 
     fn describe(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Tps => ("tps", "transactions a second of the load (pgbench -P 1)"),
+            Self::Tps => (
+                "tps",
+                "transactions a second of the load (pgbench -P 1); of servers that are only watched, writing transactions and subtransactions that ended, committed or not (pg_snapshot_xmax): pg_stat_database counts those that only read too, and up to 10 s late",
+            ),
             Self::LatencyMs => {
                 ("latency_ms", "mean latency in ms, waiting behind the rate limit included (pgbench -P 1)")
             }
@@ -145,6 +173,32 @@ impl Metric {
             Self::SyncRepWaiters => (
                 "sync_rep_waiters",
                 "backends waiting for a synchronous standby (pg_stat_activity, IPC/SyncRep)",
+            ),
+            Self::SyncRepWaitS => (
+                "sync_rep_wait_s",
+                "seconds for which the same transaction has been seen to wait for a synchronous standby, of the one seen longest; commits are released in the order of their WAL, so none that came after it was (pg_stat_activity, by backend_xid)",
+            ),
+            Self::SyncStandbys => (
+                "sync_standbys",
+                "standbys that are connected and that a commit may wait for (pg_stat_replication, sync_state sync or quorum); empty where synchronous_standby_names is",
+            ),
+            Self::CommitsTotal => (
+                "commits_total",
+                "transactions committed in all databases, those that only read included, the lab's own statements left out (pg_stat_database.xact_commit)",
+            ),
+            Self::CommitsPerS => ("commits_per_s", "commits a second since the row before, of commits_total"),
+            Self::ProbeAcknowledged => (
+                "probe_acknowledged",
+                "the lab's own writes since the row before that were acknowledged (observe --probe)",
+            ),
+            Self::ProbeLatencyMs => ("probe_latency_ms", "mean latency of those in ms (observe --probe)"),
+            Self::ProbeLocalCommits => (
+                "probe_local_commits",
+                "the lab's own writes since the row before whose wait for a standby was cancelled at the deadline: committed on the primary alone (observe --probe)",
+            ),
+            Self::ProbeFailed => (
+                "probe_failed",
+                "the lab's own writes since the row before that did not commit, or of which nothing is known (observe --probe)",
             ),
             Self::SentLsn => ("sent_lsn", "WAL sent to this standby, bytes from 0/0 (pg_stat_replication)"),
             Self::WriteLsn => {
@@ -243,6 +297,7 @@ impl fmt::Display for Column {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::is_standby_name;
 
     #[test]
     fn every_column_name_is_read_back_as_what_it_was() {
@@ -252,6 +307,31 @@ mod tests {
                 let column = Column::new(node, metric.clone());
                 assert_eq!(Column::parse(&column.to_string()), Some(column));
             }
+        }
+    }
+
+    #[test]
+    fn a_name_whose_columns_would_be_read_as_another_nodes_is_none_for_a_standby() {
+        let metrics: Vec<Metric> = Metric::FIXED.into_iter().chain([Metric::prefetched()]).collect();
+        let words = metrics.iter().flat_map(|metric| {
+            let name = metric.name();
+            let cuts: Vec<String> = name
+                .match_indices('_')
+                .map(|(at, _)| name.get(..at).unwrap_or_default().to_owned())
+                .collect();
+            cuts.into_iter().chain([name])
+        });
+        let mut names: Vec<String> =
+            words.flat_map(|word| [format!("a_{word}"), format!("a_{word}_b"), word]).collect();
+        names.sort();
+        names.dedup();
+        assert!(names.len() > 100);
+        for name in names {
+            let is_read_back = metrics.iter().all(|metric| {
+                let column = Column::new(&name, metric.clone());
+                Column::parse(&column.to_string()) == Some(column)
+            });
+            assert!(is_read_back || !is_standby_name(&name), "{name}");
         }
     }
 

@@ -36,6 +36,17 @@ pub struct Summary {
     pub verdict: Verdict,
     /// Why it is inconclusive, or what limits it.
     pub reasons: Vec<String>,
+    /// Of servers that were only watched, the standby that "the faulted standby" stands for: the one that was away for
+    /// most of the hang. Left out of a run of the lab, whose profile says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standby: Option<String>,
+    /// Of servers that were only watched, what the startup process was seen waiting for in most rows of a hang long enough
+    /// to be a stall. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang_wait: Option<HangWait>,
+    /// What became of the writes of `observe --probe`. Left out of a run without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeSummary>,
     /// Length of the hang: from the first second without a commit after the fault to the first commit, seconds; 0 when
     /// every second had one.
     pub hang_s: Option<f64>,
@@ -86,6 +97,26 @@ pub struct Summary {
     pub rows: u64,
     /// Ticks of the sampler for which there is no row.
     pub missed_ticks: u64,
+}
+
+/// A wait event, and how often it was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HangWait {
+    /// As `type/event`.
+    pub event: String,
+    /// Of the rows that showed one, the share that showed this.
+    pub share: f64,
+}
+
+/// What became of the writes that the lab made itself on servers it watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeSummary {
+    /// Acknowledged by the primary, with whatever its rule asks of standbys.
+    pub acknowledged: u64,
+    /// Cancelled at their deadline while they waited for a standby: these have committed on the primary.
+    pub committed_locally: u64,
+    /// Without a commit: refused, cancelled before it, or the connection was lost.
+    pub failed: u64,
 }
 
 /// What the update cost one node.

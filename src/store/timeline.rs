@@ -1,11 +1,11 @@
 //! `timeline.csv`: one row a tick, every source side by side on one monotonic clock.
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::log::{CsvLog, moment, whole_lines};
 use super::{Column, Metric, StoreError};
 
 /// What the experiment was doing. Phases follow each other in this order.
@@ -24,12 +24,14 @@ pub enum Phase {
     Recovery,
     /// A while longer.
     Tail,
+    /// Servers that the lab only watches: nothing that happens is its doing.
+    Observed,
 }
 
 impl Phase {
     /// All phases in their order.
-    pub const ALL: [Self; 6] =
-        [Self::Settle, Self::Baseline, Self::Update, Self::Flush, Self::Recovery, Self::Tail];
+    pub const ALL: [Self; 7] =
+        [Self::Settle, Self::Baseline, Self::Update, Self::Flush, Self::Recovery, Self::Tail, Self::Observed];
 
     /// The phase's name in the files.
     #[must_use]
@@ -41,6 +43,7 @@ impl Phase {
             Self::Flush => "flush",
             Self::Recovery => "recovery",
             Self::Tail => "tail",
+            Self::Observed => "observed",
         }
     }
 
@@ -139,10 +142,10 @@ impl Row {
 /// The columns every row begins with.
 const FIXED: [&str; 4] = ["tick", "t_s", "unix_s", "phase"];
 
-/// Appends rows to `timeline.csv`; each is on disk when `append` returns.
+/// Appends rows to `timeline.csv`; each is with the kernel when `append` returns.
 #[derive(Debug)]
 pub struct TimelineWriter {
-    csv: csv::Writer<File>,
+    csv: CsvLog,
     columns: Vec<Column>,
 }
 
@@ -152,19 +155,16 @@ impl TimelineWriter {
     /// # Errors
     /// When the file cannot be made or written.
     pub fn create(path: &Path, columns: Vec<Column>) -> Result<Self, StoreError> {
-        let mut csv = csv::Writer::from_path(path).map_err(StoreError::csv(path))?;
         let names = columns.iter().map(Column::to_string);
-        csv.write_record(FIXED.iter().map(|name| (*name).to_owned()).chain(names))
-            .map_err(StoreError::csv(path))?;
-        csv.flush().map_err(StoreError::io(path))?;
-        Ok(Self { csv, columns })
+        let header = FIXED.iter().map(|name| (*name).to_owned()).chain(names);
+        Ok(Self { csv: CsvLog::create(path, header)?, columns })
     }
 
-    /// Appends one row and flushes it.
+    /// Appends one row.
     ///
     /// # Errors
-    /// When the row cannot be written, as on a full disk.
-    pub fn append(&mut self, row: &Row) -> Result<(), csv::Error> {
+    /// When it cannot be written, as on a full disk; then nothing of it is in the file.
+    pub fn append(&mut self, row: &Row) -> Result<(), StoreError> {
         let fixed = [
             row.tick.to_string(),
             format_number(row.t_s),
@@ -173,8 +173,7 @@ impl TimelineWriter {
         ];
         let cells =
             self.columns.iter().map(|column| row.cells.get(column).map(Cell::write).unwrap_or_default());
-        self.csv.write_record(fixed.into_iter().chain(cells))?;
-        Ok(self.csv.flush()?)
+        self.csv.append(|line| line.write_record(fixed.into_iter().chain(cells)))
     }
 }
 
@@ -194,25 +193,26 @@ impl Timeline {
     /// # Errors
     /// When the file cannot be read, has no `tick`, `t_s`, `unix_s` or `phase`, or holds a row that is not one.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
-        let text = std::fs::read_to_string(path).map_err(StoreError::io(path))?;
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-        let mut csv = csv::Reader::from_reader(whole.as_bytes());
-        let header = csv.headers().map_err(StoreError::csv(path))?.clone();
-        let mut fixed = [0; 4];
-        for (place, name) in fixed.iter_mut().zip(FIXED) {
-            *place = header
-                .iter()
-                .position(|column| column == name)
-                .ok_or_else(|| StoreError::foreign(path, 1, format!("there is no column {name}")))?;
+        let text = std::fs::read_to_string(path).map_err(StoreError::read(path))?;
+        let lines = whole_lines(path, &text)?;
+        if lines.is_empty() {
+            return Ok(Self::default());
         }
-        let columns: Vec<(usize, Column)> =
-            header.iter().enumerate().filter_map(|(at, name)| Some((at, Column::parse(name)?))).collect();
-        let mut rows = Vec::new();
+        let mut csv = csv::Reader::from_reader(lines.as_bytes());
+        let header = csv.headers().map_err(StoreError::csv(path))?.clone();
+        let (fixed, columns) = columns(&header).map_err(|what| StoreError::foreign(path, 1, what))?;
+        let mut rows: Vec<Row> = Vec::new();
         for record in csv.records() {
             let record = record.map_err(StoreError::csv(path))?;
             let line = record.position().map_or(0, csv::Position::line);
             let row =
                 parse_row(&record, fixed, &columns).map_err(|what| StoreError::foreign(path, line, what))?;
+            if let Some(before) = rows.last()
+                && (row.tick < before.tick || row.t_s < before.t_s)
+            {
+                let what = format!("tick {} at {} s does not follow the row before it", row.tick, row.t_s);
+                return Err(StoreError::foreign(path, line, what));
+            }
             rows.push(row);
         }
         Ok(Self { columns: columns.into_iter().map(|(_, column)| column).collect(), rows })
@@ -225,25 +225,46 @@ impl Timeline {
     }
 }
 
+/// Where the columns that every row has are, and those of the lab's others.
+type Places = ([usize; 4], Vec<(usize, Column)>);
+
+fn columns(header: &csv::StringRecord) -> Result<Places, String> {
+    let mut fixed = [0; 4];
+    for (place, name) in fixed.iter_mut().zip(FIXED) {
+        *place = header
+            .iter()
+            .position(|column| column == name)
+            .ok_or_else(|| format!("there is no column {name}"))?;
+    }
+    let columns: Vec<(usize, Column)> =
+        header.iter().enumerate().filter_map(|(at, name)| Some((at, Column::parse(name)?))).collect();
+    let mut seen = HashSet::new();
+    match columns.iter().find(|(_, column)| !seen.insert(column.clone())) {
+        Some((_, column)) => Err(format!("the column {column} is there twice")),
+        None => Ok((fixed, columns)),
+    }
+}
+
 fn parse_row(
     record: &csv::StringRecord,
     fixed: [usize; 4],
     columns: &[(usize, Column)],
 ) -> Result<Row, String> {
     let field = |at: usize| record.get(at).unwrap_or_default();
-    let number = |at: usize| {
-        let value: f64 = field(at).parse().map_err(|_| format!("{:?} is not a number", field(at)))?;
-        if value.is_finite() { Ok(value) } else { Err(format!("{value} is no time")) }
+    let number = |at: usize| -> Result<f64, String> {
+        field(at).parse().map_err(|_| format!("{:?} is not a number", field(at)))
     };
     let [tick, t_s, unix_s, phase] = fixed;
+    let (t_s, unix_s) = (number(t_s)?, number(unix_s)?);
+    moment(t_s, unix_s)?;
     let cells = columns
         .iter()
         .map(|(at, column)| (column.clone(), Cell::parse(field(*at))))
         .filter(|(_, cell)| *cell != Cell::Empty);
     Ok(Row {
         tick: field(tick).parse().map_err(|_| format!("{:?} is not the number of a tick", field(tick)))?,
-        t_s: number(t_s)?,
-        unix_s: number(unix_s)?,
+        t_s,
+        unix_s,
         phase: Phase::parse(field(phase)).ok_or_else(|| format!("{:?} is not a phase", field(phase)))?,
         cells: cells.collect(),
     })
@@ -313,12 +334,12 @@ mod tests {
         for (text, what) in [
             ("a,b\n1,2\n", "x.csv:1: there is no column tick"),
             ("tick,t_s,unix_s,phase\n1,1,1,lunch\n", "x.csv:2: \"lunch\" is not a phase"),
-            ("tick,t_s,unix_s,phase\n1,NaN,1,tail\n", "x.csv:2: NaN is no time"),
+            ("tick,t_s,unix_s,phase\n1,NaN,1,tail\n", "x.csv:2: NaN is no time of a run"),
             ("tick,t_s,unix_s,phase\n-1,1,1,tail\n", "x.csv:2: \"-1\" is not the number of a tick"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = Timeline::read(&path).unwrap_err().to_string();
-            assert!(error.ends_with(what), "{error}");
+            assert!(error.contains(what), "{error}");
         }
     }
 

@@ -22,6 +22,33 @@ pub struct WalAccount {
     pub ranges: Vec<WalRange>,
 }
 
+/// The last place in WAL that is believed, bytes from 0/0: as far as an `int8` counts.
+pub const LAST_LSN: u64 = i64::MAX as u64;
+
+/// More than anything here counts: beyond it a double skips numbers.
+const MOST: u64 = 1 << 53;
+
+impl WalAccount {
+    /// What cannot be so of any account: figures so large that sums of them would have no meaning.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let of_range = |range: &WalRange| {
+            let relations = range.relations.iter().map(|relation| relation.counts.all());
+            let counts = relations.chain([range.total.all(), [range.records; 12]]).flatten();
+            (counts.max(), range.from_lsn.max(range.to_lsn))
+        };
+        let ranges = || self.ranges.iter().map(of_range);
+        let model = &self.model;
+        let own =
+            [self.records, self.unknown_lines, model.shared_buffers_pages, model.wal_decode_buffer_bytes];
+        let counted = ranges().filter_map(|(counts, _)| counts).chain(own).max().unwrap_or_default();
+        let lsn = ranges().map(|(_, lsn)| lsn).chain([self.from_lsn, self.to_lsn]).max().unwrap_or_default();
+        if counted > MOST {
+            return Some(format!("{counted} is more than can be counted in WAL"));
+        }
+        (lsn > LAST_LSN).then(|| format!("{lsn} is no place in WAL"))
+    }
+}
+
 /// What the model took the standby for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalModel {
@@ -114,6 +141,23 @@ pub struct BlockCounts {
 }
 
 impl BlockCounts {
+    fn all(&self) -> [u64; 12] {
+        [
+            self.image,
+            self.init,
+            self.new,
+            self.repeated,
+            self.hit,
+            self.needless_prefetches,
+            self.useful_prefetches,
+            self.needless_reads,
+            self.useful_reads,
+            self.replay_reads,
+            self.needed_pages,
+            self.needed_reads,
+        ]
+    }
+
     /// `pg_stat_recovery_prefetch.prefetch`
     #[must_use]
     pub fn prefetches(&self) -> u64 {

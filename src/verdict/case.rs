@@ -1,9 +1,12 @@
 //! The run as the verdict sees it: its moments, its faulted standby, its hang.
 
-use crate::profile::Course;
-use crate::store::{Event, EventKind, Metric, Row, RunInfo, Timeline};
+use std::collections::BTreeSet;
 
-use super::gaps::{self, Gap};
+use crate::profile::{Course, FaultKind};
+use crate::store::{CapProof, Event, EventKind, Metric, Row, RunInfo, Timeline};
+
+use super::faulted;
+use super::gaps::{self, Gap, Witness};
 use super::hang::Hang;
 use super::window::{Counter, Start, Window};
 
@@ -13,7 +16,7 @@ const RECENT_S: f64 = 5.0;
 /// What became of commits after the fault.
 #[derive(Debug, Clone, Copy)]
 enum AfterFault {
-    /// There was no fault, or the load never reported after it.
+    /// There was no fault, or nothing tells whether there were commits after it.
     NotKnown,
     /// Every second had a commit.
     NoGap,
@@ -28,31 +31,60 @@ pub(super) struct Case<'a> {
     pub events: &'a [Event],
     /// Every gap of the run.
     pub gaps: Vec<Gap>,
+    /// What tells whether there were commits.
+    pub witness: Witness,
+    faulted: &'a str,
+    /// Standbys that the primary ever told of.
+    connected: BTreeSet<&'a str>,
     after_fault: AfterFault,
 }
 
 impl<'a> Case<'a> {
     pub fn new(run: &'a RunInfo, timeline: &'a Timeline, events: &'a [Event]) -> Self {
+        let witness = Witness::of(run);
         let mut case = Self {
             run,
             timeline,
             events,
-            gaps: gaps::gaps(timeline, run.primary()),
+            gaps: gaps::gaps(timeline, run.primary(), witness),
+            witness,
+            faulted: run.faulted(),
+            connected: connected(timeline),
             after_fault: AfterFault::NotKnown,
         };
         case.after_fault = case.look_after_fault();
+        if run.observed().is_some() {
+            case.faulted = faulted::most_away(&case);
+        }
         case
     }
 
     fn look_after_fault(&self) -> AfterFault {
-        let Some(fault) = self.fault() else {
+        let Some(from_s) = self.judged_from_s() else {
             return AfterFault::NotKnown;
         };
-        let reported = |row: &Row| row.number(self.run.primary(), &Metric::Tps).is_some();
-        if !self.rows_after(fault.t_s).any(reported) {
+        if !self.rows_after(from_s).any(|row| self.stood_still(row).is_some()) {
             return AfterFault::NotKnown;
         }
-        Hang::longest_after(&self.gaps, fault.t_s).map_or(AfterFault::NoGap, AfterFault::Longest)
+        Hang::longest_after(&self.gaps, from_s).map_or(AfterFault::NoGap, AfterFault::Longest)
+    }
+
+    /// Did commits stand still in the time of this row, where that is known.
+    pub fn stood_still(&self, row: &Row) -> Option<bool> {
+        self.witness.stood_still(row, self.run.primary())
+    }
+
+    /// From when on commits are looked at: the fault; of servers that were only watched and in whose record nothing is
+    /// marked, its start.
+    pub fn judged_from_s(&self) -> Option<f64> {
+        let unmarked = || self.run.observed().map(|_| 0.0);
+        self.fault().map(|fault| fault.t_s).or_else(unmarked)
+    }
+
+    /// When it broke: the fault; where nothing is marked, the begin of a hang that is long enough to be a stall.
+    pub fn broke_s(&self) -> Option<f64> {
+        let unmarked = || self.run.observed().and(self.long_hang()).map(|hang| hang.window().from_s);
+        self.fault().map(|fault| fault.t_s).or_else(unmarked)
     }
 
     /// The longest stretch without a commit after the fault.
@@ -79,18 +111,28 @@ impl<'a> Case<'a> {
 
     /// From how long on a hang is a stall.
     pub fn stall_after_s(&self) -> f64 {
-        self.run.profile.watch.stall_after.as_secs_f64()
+        self.run.stall_after().as_secs_f64()
     }
 
-    /// Name of the node that the fault happens to.
+    /// Name of the standby that the fault happens to; of servers that were only watched, of the one that was away.
     pub fn faulted(&self) -> &'a str {
-        &self.run.profile.fault.node
+        self.faulted
+    }
+
+    /// How the fault goes on; where the lab only watched, its own part in it is over at once.
+    fn course(&self) -> Course {
+        self.run.fault_kind().map_or(Course::Moment, FaultKind::course)
     }
 
     /// Cap on reads of the faulted standby.
     pub fn read_iops_cap(&self) -> Option<u64> {
         let node = self.run.nodes.iter().find(|node| node.name == self.faulted())?;
         node.read_iops_cap
+    }
+
+    /// What the probe of the faulted standby's disk measured before the run.
+    pub fn cap_proof(&self) -> Option<CapProof> {
+        self.run.nodes.iter().find(|node| node.name == self.faulted())?.cap_proof
     }
 
     /// The first event of this kind.
@@ -106,7 +148,7 @@ impl<'a> Case<'a> {
     /// From a fault that lasts to when what it broke was put right (or to the end of the run): the time in which the
     /// faulted standby was down or cut off.
     pub fn away(&self) -> Option<Window> {
-        if self.run.profile.fault.kind.course() == Course::Moment {
+        if self.course() == Course::Moment {
             return None;
         }
         let from_s = self.fault()?.t_s;
@@ -116,7 +158,7 @@ impl<'a> Case<'a> {
 
     /// The time in which the fault kept the faulted standby's server down.
     pub fn restart(&self) -> Option<Window> {
-        self.away().filter(|_| self.run.profile.fault.kind.course() == Course::Down)
+        self.away().filter(|_| self.course() == Course::Down)
     }
 
     /// A counter of a node, over the restart that the fault itself was.
@@ -151,21 +193,27 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The longest gap from the start of the update to the fault (to the end of the run if there was none).
+    /// The longest gap from the start of the update to the fault (to the end of the run if there was none); in a record
+    /// without an update, from its start to what is marked in it.
     pub fn longest_gap_before_fault_s(&self) -> Option<f64> {
-        let from_s = self.first(EventKind::UpdateStarted)?.t_s;
-        let to_s = self.fault().map_or(self.end_s()?, |fault| fault.t_s);
-        self.timeline.series(self.run.primary(), &Metric::Tps).next()?;
+        let (from_s, to_s) = match self.run.observed() {
+            Some(_) => (0.0, self.fault()?.t_s),
+            None => (
+                self.first(EventKind::UpdateStarted)?.t_s,
+                self.fault().map_or(self.end_s()?, |fault| fault.t_s),
+            ),
+        };
+        self.timeline.rows.iter().find(|row| self.stood_still(row).is_some())?;
         let longest = gaps::longest(&self.gaps, Window { from_s, to_s });
         Some(longest.map_or(0.0, |gap| gap.length_s()))
     }
 
     /// The standby streams again, as the run saw it.
     pub fn streaming_again(&self) -> Option<&'a Event> {
-        let fault = self.fault()?;
+        let broke_s = self.broke_s()?;
         self.events.iter().find(|event| {
             event.kind == EventKind::StreamingAgain
-                && event.t_s >= fault.t_s
+                && event.t_s >= broke_s
                 && event.node.as_deref().is_none_or(|node| node == self.faulted())
         })
     }
@@ -173,37 +221,44 @@ impl<'a> Case<'a> {
     /// From the fault to the event, or, where a run was cut short before it was written, to the first row that shows
     /// the standby streaming after one that shows it not to.
     pub fn time_to_streaming_s(&self) -> Option<f64> {
-        let fault = self.fault()?;
+        let broke_s = self.broke_s()?;
         if let Some(event) = self.streaming_again() {
-            return Some(event.t_s - fault.t_s);
+            return Some(event.t_s - broke_s);
         }
-        self.rows_after(fault.t_s)
+        self.rows_after(broke_s)
             .filter_map(|row| Some((row.t_s, self.streaming(row)?)))
             .skip_while(|(_, streaming)| *streaming)
             .find(|(_, streaming)| *streaming)
-            .map(|(t_s, _)| t_s - fault.t_s)
+            .map(|(t_s, _)| t_s - broke_s)
     }
 
     /// Does the faulted standby stream in this row, where that is known.
     pub fn streaming(&self, row: &Row) -> Option<bool> {
+        self.streaming_of(self.faulted(), row)
+    }
+
+    /// Does this standby, where that is known.
+    pub fn streaming_of(&self, node: &str, row: &Row) -> Option<bool> {
         // A walreceiver that is cut off takes itself to be streaming until it times out.
         if self.away().is_some_and(|away| row.t_s > away.from_s && row.t_s <= away.to_s) {
             return Some(false);
         }
-        if let Some(streaming) = row.number(self.faulted(), &Metric::WalreceiverStreaming) {
+        if let Some(streaming) = row.number(node, &Metric::WalreceiverStreaming) {
             return Some(streaming > 0.0);
         }
-        // A standby that starts answers nobody until it is consistent: the primary knows whether it is connected.
+        // A standby that starts answers nobody until it is consistent, and one behind a full queue answers late: the
+        // primary knows whether it is connected.
         let primary_answers = row.number(self.run.primary(), &Metric::WalLsn).is_some();
         let restarted = self.restart().is_some_and(|restart| row.t_s > restart.to_s);
-        (restarted && primary_answers && row.text(self.faulted(), &Metric::SyncState).is_none())
-            .then_some(false)
+        // It is known only where the primary ever told of this standby.
+        let would_tell = restarted || self.connected.contains(node);
+        (would_tell && primary_answers && row.text(node, &Metric::SyncState).is_none()).then_some(false)
     }
 
     /// WAL not replayed, by the row at the fault or the last before it. The two LSNs it comes from are asked for one
     /// after the other, so a standby that is level can look a little ahead: that is a lag of 0.
     pub fn lag_at_fault_bytes(&self) -> Option<u64> {
-        let fault_s = self.fault()?.t_s;
+        let fault_s = self.broke_s()?;
         let (_, lag) = self
             .timeline
             .series(self.faulted(), &Metric::LagBytes)
@@ -218,6 +273,12 @@ impl<'a> Case<'a> {
     pub fn missed_ticks(&self) -> u64 {
         missed(&self.timeline.rows)
     }
+}
+
+/// Standbys whose connection the primary ever told of.
+fn connected(timeline: &Timeline) -> BTreeSet<&str> {
+    let cells = timeline.rows.iter().flat_map(|row| row.cells.keys());
+    cells.filter(|column| column.metric == Metric::SyncState).map(|column| column.node.as_str()).collect()
 }
 
 /// Ticks between the first of these rows and the last for which there is no row.

@@ -113,7 +113,8 @@ fn update_window(case: &Case, node: &NodeInfo) -> Option<Window> {
     Some(Window { from_s, to_s })
 }
 
-/// What the faulted standby prefetched and read itself, from the start of the update to the end of a hang that is long
+/// What the faulted standby prefetched and read itself, from the start of the update (where there was none, from the begin
+/// of the hang, or of what is judged) to the end of a hang that is long
 /// enough to be a stall, or else of the run.
 #[derive(Debug, Default)]
 pub(super) struct Prefetching {
@@ -125,13 +126,14 @@ pub(super) struct Prefetching {
 
 impl Prefetching {
     pub fn of(case: &Case) -> Self {
-        if case.first(EventKind::UpdateStarted).is_none() {
-            return Self::default();
-        }
-        let window = Window {
-            to_s: case.long_hang().map_or(case.experiment().to_s, |hang| hang.window().to_s),
-            ..case.experiment()
+        let from_s = match case.run.observed() {
+            // What a standby prefetched for hours before says nothing of what it did when it mattered.
+            Some(_) => case.broke_s().unwrap_or_default(),
+            None if case.first(EventKind::UpdateStarted).is_none() => return Self::default(),
+            None => case.experiment().from_s,
         };
+        let to_s = case.long_hang().map_or(case.experiment().to_s, |hang| hang.window().to_s);
+        let window = Window { from_s, to_s };
         let grown = |metric: &Metric| case.counter(case.faulted(), metric).growth(window, Edges::Around);
         let blocks = grown(&Metric::prefetched());
         Self {
@@ -140,16 +142,19 @@ impl Prefetching {
             // The startup process tells of its reads only now and then: the last it told is taken.
             startup_reads: case
                 .counter(case.faulted(), &Metric::StartupReadsTotal)
-                .growth(case.experiment(), Edges::Around)
+                .growth(Window { from_s, ..case.experiment() }, Edges::Around)
                 .ok()
                 .map(|growth| growth.whole()),
-            unknown: blocks.err().map(|lost| {
-                format!(
-                    "how many blocks {} prefetched is not known: {} {lost}",
-                    case.faulted(),
-                    Metric::prefetched().name(),
-                )
-            }),
+            // Servers before 15 have no such counter.
+            unknown: blocks.err().filter(|lost| *lost != Lost::Absent || case.run.observed().is_none()).map(
+                |lost| {
+                    format!(
+                        "how many blocks {} prefetched is not known: {} {lost}",
+                        case.faulted(),
+                        Metric::prefetched().name(),
+                    )
+                },
+            ),
         }
     }
 

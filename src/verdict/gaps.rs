@@ -1,6 +1,6 @@
 //! Stretches of the run without a commit.
 
-use crate::store::{Metric, Row, Timeline};
+use crate::store::{Metric, Row, RunInfo, Timeline};
 
 use super::window::Window;
 
@@ -13,7 +13,55 @@ pub(super) enum Ending {
     RunEnded,
 }
 
-/// A stretch in which the load reported no commit.
+/// What tells whether there were commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Witness {
+    /// The load's own reports: it offers transactions all the time.
+    Load,
+    /// The lab's own writes on servers that it watches: some are due every second.
+    Probe,
+    /// The primary's counters alone, where nobody may want to write.
+    Server,
+}
+
+impl Witness {
+    pub(super) fn of(run: &RunInfo) -> Self {
+        match run.observed() {
+            None => Self::Load,
+            Some(observed) if observed.probe_per_s.is_some() => Self::Probe,
+            Some(_) => Self::Server,
+        }
+    }
+
+    /// Did commits stand still in the time of this row. None where that is not known: the source did not answer, or
+    /// nobody wrote and nobody waited.
+    pub(crate) fn stood_still(self, row: &Row, primary: &str) -> Option<bool> {
+        let none_of = |metric| row.number(primary, metric).map(|rate| rate == 0.0);
+        match self {
+            Self::Load => none_of(&Metric::Tps),
+            Self::Probe => none_of(&Metric::ProbeAcknowledged),
+            Self::Server => told_by_server(row, primary),
+        }
+    }
+}
+
+fn told_by_server(row: &Row, primary: &str) -> Option<bool> {
+    let number = |metric| row.number(primary, metric);
+    let nothing_ended = number(&Metric::Tps).map(|tps| tps == 0.0);
+    // A role that may not see who waits.
+    let Some(waited_s) = number(&Metric::SyncRepWaitS) else { return nothing_ended };
+    if waited_s > 0.0 {
+        // What ended meanwhile was older, or did not wait for a standby.
+        return Some(true);
+    }
+    if number(&Metric::SyncStandbys) == Some(0.0) {
+        // What ended was cancelled, rolled back or did not wait for a standby.
+        return (number(&Metric::SyncRepWaiters)? > 0.0).then_some(true);
+    }
+    nothing_ended.filter(|is_still| !is_still)
+}
+
+/// A stretch in which there was no commit.
 ///
 /// It starts with the first second without a commit and ends with the last one seen, so what was not seen is never
 /// counted: a row without a report inside it is passed over, one at its edge does not lengthen it.
@@ -41,16 +89,14 @@ impl Gap {
 }
 
 /// Every gap of the timeline, in the order of time.
-pub(super) fn gaps(timeline: &Timeline, primary: &str) -> Vec<Gap> {
+pub(super) fn gaps(timeline: &Timeline, primary: &str, witness: Witness) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut open: Option<Gap> = None;
     let mut before: Option<&Row> = None;
     for row in &timeline.rows {
-        match row.number(primary, &Metric::Tps) {
-            Some(tps) if tps > 0.0 => {
-                gaps.extend(open.take().map(|gap| Gap { ending: Ending::Commit, ..gap }))
-            }
-            Some(_) => {
+        match witness.stood_still(row, primary) {
+            Some(false) => gaps.extend(open.take().map(|gap| Gap { ending: Ending::Commit, ..gap })),
+            Some(true) => {
                 open.get_or_insert(Gap {
                     start_s: start_of(row, before),
                     end_s: row.t_s,
@@ -64,6 +110,26 @@ pub(super) fn gaps(timeline: &Timeline, primary: &str) -> Vec<Gap> {
     }
     gaps.extend(open);
     gaps
+}
+
+/// The longest stretch in the window that may have been without a commit: that of [`gaps`], with every second that was
+/// not seen taken for one without.
+pub(super) fn longest_unseen(timeline: &Timeline, primary: &str, window: Window) -> Option<Gap> {
+    let mut open: Option<Gap> = None;
+    let mut unseen = Vec::new();
+    let mut before: Option<&Row> = None;
+    for row in &timeline.rows {
+        let seen = row.number(primary, &Metric::Tps).is_some_and(|tps| tps > 0.0);
+        let start_s = before.map_or(row.t_s, |before| before.t_s);
+        let gap = open.get_or_insert(Gap { start_s, end_s: row.t_s, ending: Ending::RunEnded });
+        gap.end_s = if seen { start_of(row, before) } else { row.t_s };
+        if seen {
+            unseen.extend(open.take().map(|gap| Gap { ending: Ending::Commit, ..gap }));
+        }
+        before = Some(row);
+    }
+    unseen.extend(open);
+    longest(&unseen, window)
 }
 
 /// When the second of this row began. After missed ticks only the last of them counts as this row's: nothing is
@@ -100,7 +166,10 @@ mod tests {
     }
 
     fn seen(timeline: &Timeline) -> Vec<(f64, f64, Ending)> {
-        gaps(timeline, "primary").iter().map(|gap| (gap.start_s, gap.end_s, gap.ending)).collect()
+        gaps(timeline, "primary", Witness::Load)
+            .iter()
+            .map(|gap| (gap.start_s, gap.end_s, gap.ending))
+            .collect()
     }
 
     const FIVE: Option<f64> = Some(5.0);

@@ -64,17 +64,14 @@ impl HangReads {
         let growth = match reads.growth(window, Edges::Inside) {
             Ok(growth) => growth,
             Err(lost) => {
-                return Self { lost: Some(lost), ..Self::default() };
+                return Self::of_rates(told_rates(case, window), lost);
             }
         };
-        // The rates of the rows are over the time between the answers; `t_s` is that of the questions.
-        let inside = |(t_s, _): &(f64, f64)| *t_s > window.from_s + 0.5 && *t_s <= window.to_s;
-        let told = case.timeline.series(case.faulted(), &Metric::ReadIops).filter(inside);
-        let mut rates: Vec<f64> = told.map(|(_, rate)| rate).collect();
+        let mut rates = told_rates(case, window);
         if rates.is_empty() {
             rates = reads.rates(window);
+            rates.sort_by(f64::total_cmp);
         }
-        rates.sort_by(f64::total_cmp);
         let bytes = counter(&Metric::ReadBytesTotal).growth(window, Edges::Inside);
         Self {
             mean: Some(growth.amount / growth.seconds),
@@ -86,6 +83,15 @@ impl HangReads {
         }
     }
 
+    /// Where only rates are known, as of a disk that tells of nothing else.
+    fn of_rates(rates: Vec<f64>, lost: Lost) -> Self {
+        if rates.is_empty() || lost != Lost::Absent {
+            return Self { lost: Some(lost), ..Self::default() };
+        }
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        Self { mean: Some(mean), median: median(&rates), peak: rates.last().copied(), ..Self::default() }
+    }
+
     /// Mean size of a read.
     pub fn bytes_mean(&self) -> Option<f64> {
         let reads = self.reads.filter(|reads| *reads > 0)?;
@@ -95,12 +101,26 @@ impl HangReads {
     /// Why the reads are not known. A hang too short to be a stall may lie between two rows: no reason is owed.
     pub fn findings(&self, case: &Case) -> Option<Finding> {
         let lost = self.lost.filter(|_| case.long_hang().is_some())?;
+        // Nobody has to say how to ask for the reads of servers that are only watched.
+        if lost == Lost::Absent && case.run.observed().is_some() {
+            return None;
+        }
         Some(Finding::Limits(format!(
             "the reads of {} in the hang are not known: {} {lost}",
             case.faulted(),
             Metric::ReadsTotal.name(),
         )))
     }
+}
+
+/// The rates of the rows in the window, the lowest first. They are over the time between the answers; `t_s` is that of
+/// the questions.
+fn told_rates(case: &Case, window: Window) -> Vec<f64> {
+    let inside = |(t_s, _): &(f64, f64)| *t_s > window.from_s + 0.5 && *t_s <= window.to_s;
+    let told = case.timeline.series(case.faulted(), &Metric::ReadIops).filter(inside);
+    let mut rates: Vec<f64> = told.map(|(_, rate)| rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates
 }
 
 /// The middle of sorted values; of an even number, the mean of the middle two.

@@ -5,9 +5,12 @@
 
 mod case;
 mod cost;
+mod faulted;
 mod gaps;
 mod hang;
 mod outcome;
+mod probe;
+mod silence;
 mod soundness;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -15,7 +18,9 @@ pub(crate) mod testing;
 mod tests;
 mod window;
 
-use crate::store::{Event, RunInfo, Summary, Timeline, Verdict};
+use crate::store::{Event, HangWait, RunInfo, Summary, Timeline, Verdict};
+
+pub(crate) use gaps::Witness;
 
 use case::Case;
 use cost::{Cost, Prefetching, UpdateFigures};
@@ -59,6 +64,9 @@ pub fn judge(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Summary {
             outcome
         },
         reasons: in_words(findings),
+        standby: run.observed().map(|_| case.faulted().to_owned()),
+        probe: probe::counted(&case),
+        hang_wait: hang_wait(&case),
         hang_s: rounded(case.hang_s()),
         hang_ended: hang.map(|hang| hang.ended()),
         hang_start_s: rounded(hang.map(|hang| hang.window().from_s)),
@@ -83,6 +91,13 @@ pub fn judge(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Summary {
         rows: timeline.rows.len() as u64,
         missed_ticks: case.missed_ticks(),
     }
+}
+
+/// What the startup process of a standby that was only watched waited for: nobody chose what was to hold it up.
+fn hang_wait(case: &Case) -> Option<HangWait> {
+    case.run.observed()?;
+    let (event, share) = outcome::waited_most_for(case, case.long_hang()?)?;
+    Some(HangWait { event: event.to_owned(), share: (share * 1e3).round() / 1e3 })
 }
 
 /// To the millionth, as the timeline has it, without the noise of binary fractions.

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use crate::profile::Settings;
 use crate::store::{
     CapProof, Cell, Column, Event, EventKind, Metric, NodeInfo, Phase, Platform, Role, Row, RunInfo, Server,
-    Timeline,
+    Subject, Timeline,
 };
 
 /// The fault comes half way through this second.
@@ -118,6 +118,7 @@ impl Story {
             None,
             "the log says \"terminating walreceiver process due to administrator command\"; the postmaster lives",
         );
+        self.concluded(140.5);
     }
 
     /// Puts a number into these rows.
@@ -170,11 +171,22 @@ impl Story {
         self
     }
 
-    /// Ends the run after this second.
-    pub fn cut_after(mut self, t_s: f64) -> Self {
+    /// Ends the run after this second, as a run ends.
+    pub fn cut_after(self, t_s: f64) -> Self {
+        let mut story = self.killed_after(t_s);
+        story.concluded(t_s);
+        story
+    }
+
+    /// Ends the files after this second, and nothing more.
+    pub fn killed_after(mut self, t_s: f64) -> Self {
         self.timeline.rows.retain(|row| row.t_s <= t_s);
         self.events.retain(|event| event.t_s <= t_s);
         self
+    }
+
+    fn concluded(&mut self, t_s: f64) {
+        self.event(t_s, EventKind::Concluded, None, None, "the servers' logs and states were looked at");
     }
 }
 
@@ -251,6 +263,7 @@ fn run(arm: &str) -> RunInfo {
         cap_proof: Some(CapProof { read_iops: 200.4, reads: 601, seconds: 3.0 }),
         read_ahead_kb: Some(128),
         settings,
+        defaults: [].into(),
     };
     RunInfo {
         schema: RunInfo::SCHEMA,
@@ -263,17 +276,19 @@ fn run(arm: &str) -> RunInfo {
             .to_vec(),
         lab_version: "0.1.0".to_owned(),
         git_revision: Some("586edf3".to_owned()),
-        capped: true,
-        profile: toml::from_str(PROFILE).unwrap(),
+        capped: Some(true),
+        subject: Subject::Profile(toml::from_str(PROFILE).unwrap()),
         server: Server {
             version: "18.6 (Debian 18.6-3)".to_owned(),
             version_num: 180_006,
-            image: "postgres:18".to_owned(),
-            image_id: "sha256:3f1b2c".to_owned(),
+            image: Some("postgres:18".to_owned()),
+            image_id: Some("sha256:3f1b2c".to_owned()),
             source: "the official image".to_owned(),
             note: None,
+            build: None,
+            unknown_settings: vec![],
         },
-        platform: Platform {
+        platform: Some(Platform {
             engine: "Docker Engine 20.10.24".to_owned(),
             api_version: "1.41".to_owned(),
             kernel: "6.18.0".to_owned(),
@@ -284,7 +299,7 @@ fn run(arm: &str) -> RunInfo {
             storage_driver: "overlay2".to_owned(),
             cpus: Some(2),
             memory_bytes: Some(24 << 30),
-        },
+        }),
         nodes: vec![
             node("primary", Role::Primary, settings(&[("synchronous_standby_names", "FIRST 1 (standby)")])),
             node("standby", Role::Standby, settings(&[("recovery_prefetch", arm)])),

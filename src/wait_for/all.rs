@@ -8,13 +8,12 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::clients::Clients;
-use super::{Node, Pair, PairSite, Part, Request, Support, latency, load, refusals, wake};
+use super::{Node, Pair, PairOrder, PairSite, Part, Request, Support, latency, load, refusals, wake};
 use crate::analysis::{self, AnalysisError, WaitForAnalysed};
-use crate::disk::Caps;
 use crate::postgres::CREATE_TABLE;
 use crate::profile::{Problems, Profile, Template};
 use crate::progress::Progress;
-use crate::repro::{ArmOrder, Ground};
+use crate::repro::Ground;
 use crate::store::{StoreError, WaitForFolder, WaitForInfo};
 
 /// The nodes of every run.
@@ -115,7 +114,7 @@ pub async fn run(
     let mut info = info(means, command_line, &profile, ground, started);
     folder.save_info(&info)?;
     let logs = folder.logs_path()?;
-    let order = ArmOrder { run_id: info.run_id.clone(), profile: profile.clone(), caps: Caps::Off, logs };
+    let order = PairOrder { run_id: info.run_id.clone(), profile: profile.clone(), logs };
     let ended = match stop.run_until_cancelled(site.raise(order, progress)).await {
         Some(Ok(pair)) => Some(conduct(pair, &folder, &mut info, means).await),
         Some(Err(error)) => Some(Err(WaitForError::Raise(error))),
@@ -150,7 +149,7 @@ async fn ground(
     profile: &mut Profile,
     Means { request, progress, .. }: Means<'_>,
 ) -> Result<Ground, WaitForError> {
-    let version = site.version(progress).await.map_err(WaitForError::Prepare)?;
+    let version = site.version(profile, progress).await.map_err(WaitForError::Prepare)?;
     let support = Support::of(&version);
     let methods = [request.latency_methods.as_slice(), &request.load_methods].concat();
     if let Some(objection) = support.objection(&version, &request.parts, &methods) {

@@ -28,7 +28,7 @@ pub use clients::Clients;
 pub use estimate::Estimate;
 pub use judge::judge;
 pub use method::{Method, Mode, NotAMethod, Waited};
-pub use pair::{Node, Pair, PairSite, Session, Usage};
+pub use pair::{Node, Pair, PairOrder, PairSite, Session, Usage};
 pub use refusals::Expected;
 pub use request::{OpenLoop, Part, Request};
 pub use server::{Conclusions, Support};

@@ -1,5 +1,6 @@
 //! The servers that are measured, as this room sees them: in Docker, or in tests nowhere.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use async_trait::async_trait;
 use crate::postgres::{Answer, SqlError};
 use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::repro::{ArmOrder, Ground};
+use crate::repro::Ground;
 use crate::store::NodeInfo;
 
 /// One of the servers.
@@ -90,6 +91,17 @@ pub trait Pair: Send + Sync {
     async fn save_logs(&self) -> anyhow::Result<()>;
 }
 
+/// What is to be set up. Disks have no caps.
+#[derive(Debug, Clone)]
+pub struct PairOrder {
+    /// Label of everything that is made.
+    pub run_id: String,
+    /// The nodes.
+    pub profile: Profile,
+    /// Folder for what is logged.
+    pub logs: PathBuf,
+}
+
 /// A place where pairs can be set up.
 #[async_trait]
 pub trait PairSite: Send + Sync {
@@ -97,10 +109,10 @@ pub trait PairSite: Send + Sync {
     async fn prepare(&self, profile: &Profile, progress: &Progress) -> anyhow::Result<Ground>;
 
     /// The server's version, as in `19rc1`; nothing is loaded for it.
-    async fn version(&self, progress: &Progress) -> anyhow::Result<String>;
+    async fn version(&self, profile: &Profile, progress: &Progress) -> anyhow::Result<String>;
 
     /// Sets up the servers.
-    async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Arc<dyn Pair>>;
+    async fn raise(&self, order: PairOrder, progress: &Progress) -> anyhow::Result<Arc<dyn Pair>>;
 
     /// Removes what carries this run's label.
     async fn tear_down(&self, run_id: &str, progress: &Progress);

@@ -44,6 +44,7 @@ pub(crate) fn info(version: &str) -> WaitForInfo {
         write_iops_cap: None,
         cap_proof: None,
         read_ahead_kb: Some(128),
+        defaults: [].into(),
         settings: [("max_connections".to_owned(), "230".to_owned())].into(),
     };
     WaitForInfo {
@@ -58,10 +59,12 @@ pub(crate) fn info(version: &str) -> WaitForInfo {
         server: Server {
             version: version.to_owned(),
             version_num: major * 10_000,
-            image: "stall-lab/postgres:19rc1".to_owned(),
-            image_id: "sha256:0".to_owned(),
+            image: Some("stall-lab/postgres:19rc1".to_owned()),
+            image_id: Some("sha256:0".to_owned()),
             source: "fake".to_owned(),
             note: None,
+            build: None,
+            unknown_settings: Vec::new(),
         },
         platform: Platform { cpus: Some(2), ..Platform::default() },
         node_cpus: 2.0,

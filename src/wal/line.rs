@@ -2,6 +2,7 @@
 
 use super::block::{Fork, RelFile};
 use super::init::will_init;
+use crate::store::LAST_LSN;
 
 /// What begins each block reference, after the description of the record (`XLogRecGetBlockRefInfo`).
 const BLOCK_REF: &str = ", blkref #";
@@ -92,11 +93,12 @@ impl LineParser {
     }
 }
 
-/// An LSN as `pg_waldump` writes it: `0/0178C7C0`.
-fn parse_lsn(text: &str) -> Option<u64> {
+/// An LSN as PostgreSQL writes it, in bytes from 0/0: `0/0178C7C0`.
+pub(crate) fn parse_lsn(text: &str) -> Option<u64> {
     let (high, low) = text.split_once('/')?;
     let (high, low) = (u32::from_str_radix(high, 16).ok()?, u32::from_str_radix(low, 16).ok()?);
-    Some(u64::from(high) << 32 | u64::from(low))
+    // As far as PostgreSQL's own arithmetic on them goes: beyond that sums would have no meaning.
+    Some(u64::from(high) << 32 | u64::from(low)).filter(|lsn| *lsn <= LAST_LSN)
 }
 
 /// `0: rel 1663/5/16399 [fork vm ]blk 7[ FPW[ for WAL verification]]`

@@ -18,7 +18,9 @@ mod replay;
 mod survey;
 
 pub use block::{Fork, RelFile};
+pub(crate) use line::parse_lsn;
 pub use line::{BlockRef, Image, LineParser, Record};
+pub(crate) use plan::restarted;
 pub use plan::{LINUX_READ_AHEAD_KB, Ranges, Replayed, StandbySettings};
 pub use replay::{Event, Replay};
 pub use survey::{RelationNames, Survey};

@@ -27,17 +27,17 @@ impl Ranges {
         Self { start: None, end: None, stretches: vec![(Stretch::Whole, 0, u64::MAX)] }
     }
 
-    /// The update and the backlog of a run; none when it did not come as far as an update.
+    /// The update and the backlog of the standby that a run's fault is for; none when it did not come as far as an update.
     #[must_use]
-    pub fn of(run: &RunInfo, timeline: &Timeline, events: &[Event]) -> Option<Self> {
-        let update = Replayed::update(run, timeline, events)?.wal;
-        let standby = &run.profile.fault.node;
+    pub fn of(standby: &str, timeline: &Timeline, events: &[Event]) -> Option<Self> {
+        let update = Replayed::update(standby, timeline, events)?.wal;
         let (_, first) = timeline.series(standby, &Metric::ReplayLsn).next()?;
         let mut stretches = vec![(Stretch::Update, update.0, update.1)];
-        let backlog = Replayed::backlog(run, timeline, events);
+        let backlog = Replayed::backlog(standby, timeline, events);
         stretches.extend(backlog.map(|backlog| (Stretch::Backlog, backlog.wal.0, backlog.wal.1)));
         let end = stretches.iter().map(|stretch| stretch.2).max();
-        Some(Self { start: Some((first as u64).min(update.0)), end, stretches })
+        let start = stretches.iter().map(|stretch| stretch.1).fold(first as u64, u64::min);
+        Some(Self { start: Some(start), end, stretches })
     }
 
     /// Each stretch: which, from, to.
@@ -60,34 +60,34 @@ pub struct Replayed<'a> {
 }
 
 impl<'a> Replayed<'a> {
-    /// The WAL of the update, from the update's start on.
+    /// The WAL of the update, from the update's start on, at this standby.
     #[must_use]
-    pub fn update(run: &'a RunInfo, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
+    pub fn update(standby: &'a str, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
         let started = events.iter().find(|event| event.kind == EventKind::UpdateStarted)?;
         // The end of WAL is that of what was written. When the statements had run, their last WAL was not yet; when
         // the commit was acknowledged, it was.
         let end = [EventKind::UpdateCommitted, EventKind::UpdateExecuted]
             .into_iter()
             .find_map(|kind| events.iter().find(|event| event.kind == kind)?.lsn)?;
-        Some(Self::new(run, timeline, started.t_s, (started.lsn?, end)))
+        Some(Self::new(standby, timeline, started.t_s, (started.lsn?, end)))
     }
 
-    /// What the standby had and had not replayed at the fault, from the fault on. Between two rows replay is taken to
-    /// go on evenly.
+    /// What this standby had and had not replayed at the fault, from the fault on; where the fault took the server down,
+    /// all that it replays anew when it is started again, from its last restartpoint on. Between two rows replay is taken
+    /// to go on evenly.
     #[must_use]
-    pub fn backlog(run: &'a RunInfo, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
+    pub fn backlog(standby: &'a str, timeline: &'a Timeline, events: &[Event]) -> Option<Self> {
         let fault_s = events.iter().find(|event| event.kind == EventKind::Fault)?.t_s;
-        let standby = &run.profile.fault.node;
         let replayed = at(timeline, standby, &Metric::ReplayLsn, fault_s)?;
         let mut received = timeline.series(standby, &Metric::ReceiveLsn);
         let (_, received) = received.find(|(t_s, _)| *t_s >= fault_s)?;
         // Casts of floats saturate; LSNs are exact in them up to 8 PB.
-        let wal = (replayed as u64, (received as u64).max(replayed as u64));
-        Some(Self::new(run, timeline, fault_s, wal))
+        let (replayed, received) = (replayed as u64, received as u64);
+        let (from_s, from) = restarted(events).unwrap_or((fault_s, replayed));
+        Some(Self::new(standby, timeline, from_s, (from, received.max(replayed))))
     }
 
-    fn new(run: &'a RunInfo, timeline: &'a Timeline, from_s: f64, wal: (u64, u64)) -> Self {
-        let standby = &run.profile.fault.node;
+    fn new(standby: &'a str, timeline: &'a Timeline, from_s: f64, wal: (u64, u64)) -> Self {
         let to_s = if wal.0 == wal.1 { Some(from_s) } else { reached(timeline, standby, wal.1) };
         Self { timeline, standby, wal, from_s, to_s: to_s.map(|to_s| to_s.max(from_s)) }
     }
@@ -104,6 +104,13 @@ impl<'a> Replayed<'a> {
         let value = |t_s| at(self.timeline, self.standby, metric, t_s);
         Some(value(self.to_s?)? - value(self.from_s)?).filter(|growth| *growth >= 0.0)
     }
+}
+
+/// When the server that the fault took down was started again, and where its replay began. It has lost its buffers, and
+/// its disk, mounted anew, what the operating system had of it.
+pub(crate) fn restarted(events: &[Event]) -> Option<(f64, u64)> {
+    let started = events.iter().find(|event| event.kind == EventKind::FaultEnded)?;
+    Some((started.t_s, started.lsn?))
 }
 
 /// When replay came to this place. Where that was between two rows, replay is taken to have gone on as fast as between
@@ -176,12 +183,12 @@ impl StandbySettings {
         }
     }
 
-    /// Of the standby that a run's fault happens to.
+    /// Of this standby of a run.
     #[must_use]
-    pub fn of_run(run: &RunInfo) -> Self {
-        let standby = &run.profile.fault.node;
-        let mut settings = run.profile.effective_settings(standby);
-        let node = run.nodes.iter().find(|node| node.name == *standby);
+    pub fn of_run(run: &RunInfo, standby: &str) -> Self {
+        let mut settings =
+            run.profile().map(|profile| profile.effective_settings(standby)).unwrap_or_default();
+        let node = run.nodes.iter().find(|node| node.name == standby);
         settings.extend(node.map(|node| node.settings.clone()).unwrap_or_default());
         let read_ahead_kb = node.and_then(|node| node.read_ahead_kb).unwrap_or(LINUX_READ_AHEAD_KB);
         Self::of(&settings, run.server.version_num, read_ahead_kb)

@@ -14,7 +14,11 @@ fn stalled() -> Story {
 }
 
 fn backlog(story: &Story) -> Option<Replayed<'_>> {
-    Replayed::backlog(&story.run, &story.timeline, &story.events)
+    Replayed::backlog("standby", &story.timeline, &story.events)
+}
+
+fn backlog_of_stalled() -> (u64, u64) {
+    backlog(&stalled()).unwrap().wal
 }
 
 #[test]
@@ -26,6 +30,24 @@ fn the_backlog_is_what_was_there_and_not_replayed_at_the_fault() {
     assert_eq!(backlog.wal, (replayed, START + 300 * MB));
     assert!((backlog.to_s.unwrap() - 121.0).abs() < 1e-6, "{:?}", backlog.to_s);
     assert!((backlog.growth(&Metric::ReadsTotal).unwrap() - 80.5 * 200.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_standby_that_was_started_again_replays_from_its_restartpoint_on() {
+    let mut story = stalled();
+    let redo = START - MB;
+    story.event(FAULT_S + 6.0, EventKind::FaultEnded, Some("standby"), Some(redo), "it was started");
+    let backlog = backlog(&story).unwrap();
+    assert_eq!((backlog.wal, backlog.from_s), ((redo, START + 300 * MB), FAULT_S + 6.0));
+    let ranges = Ranges::of("standby", &story.timeline, &story.events).unwrap();
+    assert!(ranges.start.unwrap() <= redo);
+}
+
+#[test]
+fn a_network_that_was_restored_left_what_had_been_replayed() {
+    let mut story = stalled();
+    story.event(FAULT_S + 6.0, EventKind::FaultEnded, Some("standby"), None, "the network is back");
+    assert_eq!(backlog(&story).unwrap().wal, backlog_of_stalled());
 }
 
 #[test]
@@ -59,12 +81,12 @@ fn a_standby_that_was_level_had_nothing_to_replay() {
 #[test]
 fn ranges_begin_before_the_update_and_hold_it_and_the_backlog() {
     let story = stalled();
-    let ranges = Ranges::of(&story.run, &story.timeline, &story.events).unwrap();
+    let ranges = Ranges::of("standby", &story.timeline, &story.events).unwrap();
     assert_eq!((ranges.start, ranges.end), (Some(START), Some(START + 300 * MB)));
     let stretches: Vec<Stretch> = ranges.stretches().map(|(stretch, ..)| stretch).collect();
     assert_eq!(stretches, [Stretch::Update, Stretch::Backlog]);
     let early = story.without(EventKind::UpdateStarted);
-    assert_eq!(Ranges::of(&early.run, &early.timeline, &early.events), None);
+    assert_eq!(Ranges::of("standby", &early.timeline, &early.events), None);
 }
 
 fn of(settings: &[(&str, &str)], version_num: u32) -> StandbySettings {

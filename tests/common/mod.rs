@@ -1,4 +1,8 @@
-//! What the suites on a real engine share.
+//! What the suites on real engines and servers share. Each suite uses a part of it.
+
+#![allow(dead_code)]
+
+pub mod servers;
 
 use stall_lab::docker::Engine;
 

@@ -1,16 +1,25 @@
 //! Every command and flag.
 
+mod bundle;
+mod check;
+mod observe;
+mod sweep;
 mod wait_for;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(super) use check::CheckArgs;
+pub(super) use observe::ObserveArgs;
+pub(super) use sweep::SweepArgs;
+pub(super) use wait_for::WaitForArgs;
+
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
 use crate::repro::Expectation;
 
-pub(super) use wait_for::WaitForArgs;
+pub(super) use bundle::BundleArgs;
 
 /// Reproduces, measures and explains the PostgreSQL standby replay stall.
 ///
@@ -31,20 +40,29 @@ Exit codes:
   1    failed; the message says in which phase, and what to do
   2    a flag, a profile or a path is wrong; nothing was done
   3    done, but not as --expect says
-  130  stopped by the user; what was recorded is kept";
+  130  stopped by the user; what was recorded is kept
+check has codes of its own: check --help";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Reproduce the stall: primary, IOPS-capped standby, update, fault, verdict and plot
     Repro(ReproArgs),
+    /// Measure the hang at many points, each several times: median, confidence interval, prediction
+    Sweep(SweepArgs),
     /// Say why replay took as long as it did, from a run's WAL or your own
     Explain(ExplainArgs),
     /// Measure PostgreSQL 19's WAIT FOR LSN against polling on an asynchronous standby
     WaitFor(WaitForArgs),
-    /// Judge and draw again from the files of a run or a comparison; needs no Docker
+    /// Judge and draw again from the files of a run, a comparison or a sweep; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
     Compare(CompareArgs),
+    /// Say whether a cluster of your own would stall, for how long, and what would help
+    Check(CheckArgs),
+    /// Record servers of your own as a run of the lab is recorded, over SQL alone
+    Observe(ObserveArgs),
+    // Its own words: those given here would stand in place of the longer ones.
+    Bundle(BundleArgs),
     /// List the built-in profiles, or show one as TOML
     Profiles(ProfilesArgs),
     /// List the scenarios: ready profiles that compare variants, with what each shows
@@ -72,6 +90,8 @@ pub(super) enum Command {
   stall-lab repro --profile mine.toml --set standby.read_iops=1000
   stall-lab repro --profile quick --prefetch try,off \\
       --arm fpw:postgres.common.full_page_writes=on --arm no-fpw:postgres.common.full_page_writes=off
+  stall-lab repro --profile quick --prefetch try,off --postgres 15,17,18,19
+  stall-lab repro --profile quick --prefetch try --postgres 18 --pg-prefix ~/pg18-patched    stock beside patched
   stall-lab repro --prefetch try --profile quick --expect stall")]
 pub(super) struct ReproArgs {
     /// Values of recovery_prefetch to run, one arm each; without it the profile's own
@@ -87,7 +107,7 @@ pub(super) struct ReproArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Override>,
     #[command(flatten)]
-    pub server: ServerArgs,
+    pub servers: ServersArgs,
     /// Folder for results
     #[arg(long, default_value = "results", value_name = "DIR")]
     pub results: PathBuf,
@@ -123,6 +143,27 @@ impl ServerArgs {
             Some(prefix) => ImageRequest::Prefix(prefix),
             None => self.postgres.unwrap_or_default(),
         }
+    }
+}
+
+/// Which PostgreSQL servers, side by side.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ServersArgs {
+    /// Major versions (15 to 19) or images, one set of arms each; 18 if it can be had
+    #[arg(long, value_delimiter = ',', value_name = "VERSION|IMAGE")]
+    pub postgres: Vec<ImageRequest>,
+    /// A PostgreSQL of your own, perhaps patched: the prefix it is installed under, with bin, lib and share; may be
+    /// repeated, and stand beside --postgres
+    #[arg(long, value_name = "DIR")]
+    pub pg_prefix: Vec<PathBuf>,
+}
+
+impl ServersArgs {
+    /// The servers that are asked for, in order.
+    pub(super) fn requests(&self) -> Vec<ImageRequest> {
+        let prefixes = self.pg_prefix.iter().cloned().map(ImageRequest::Prefix);
+        let servers: Vec<ImageRequest> = self.postgres.iter().cloned().chain(prefixes).collect();
+        if servers.is_empty() { vec![ImageRequest::Default] } else { servers }
     }
 }
 
@@ -171,7 +212,7 @@ pub(super) struct ExplainWalArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
-    /// Folders of runs or comparisons
+    /// Folders of runs, comparisons or sweeps
     #[arg(required = true, value_name = "RESULTS_DIR")]
     pub folders: Vec<PathBuf>,
 }

@@ -6,6 +6,7 @@ use anyhow::ensure;
 use tokio::time::{Instant, sleep};
 
 use super::PROMPT;
+use crate::cluster::logs::BEGAN_TO_STREAM;
 use crate::cluster::node::Node;
 use crate::docker::Engine;
 
@@ -32,4 +33,18 @@ pub(super) async fn line_with(engine: &Engine, node: &Node, signs: &[&str]) -> a
         );
         sleep(RETRY).await;
     }
+}
+
+/// Refuses a standby whose walreceiver has gone away and come back since it was set up, if only between two samples: it
+/// replayed everything before it came back, and what the fault does to it is not what it would have done.
+pub(super) async fn has_streamed_throughout(engine: &Engine, node: &Node) -> anyhow::Result<()> {
+    let mut times = 0;
+    engine.read_log(&node.container, |line| times += usize::from(line.contains(BEGAN_TO_STREAM))).await?;
+    ensure!(
+        times <= 1,
+        "the walreceiver of {} had come back by itself before the fault: its log says {times} times \
+         {BEGAN_TO_STREAM:?}",
+        node.name
+    );
+    Ok(())
 }

@@ -21,6 +21,9 @@ impl Cluster {
     /// Makes the fault happen and returns when it is certain that it did.
     pub(super) async fn break_by(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
         let node = self.standby(&fault.node)?;
+        for standby in &self.standbys {
+            evidence::has_streamed_throughout(&self.engine, standby).await?;
+        }
         match fault.kind {
             FaultKind::KillWalreceiver => {
                 let control = self.standby_control.get(&node.name).context("it has no connection")?;

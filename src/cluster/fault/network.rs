@@ -25,6 +25,7 @@ pub(super) async fn cut(cluster: &Cluster, node: &Node) -> anyhow::Result<FaultR
         at,
         done: format!("{} was taken off the network of the nodes", node.name),
         evidence: format!("pg_isready there says: {said}"),
+        redo_lsn: None,
     })
 }
 
@@ -38,6 +39,7 @@ pub(super) async fn restore(cluster: &Cluster, node: &Node) -> anyhow::Result<Fa
         at,
         done: format!("{} was put on the network of the nodes again", node.name),
         evidence: format!("pg_isready there says: {said}"),
+        redo_lsn: None,
     })
 }
 

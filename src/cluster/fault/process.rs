@@ -28,6 +28,7 @@ pub(super) async fn kill_walreceiver(
         at,
         done: format!("SIGTERM to the walreceiver, pid {pid}"),
         evidence: last_words(engine, node, WALRECEIVER_TERMINATED, pid).await?,
+        redo_lsn: None,
     })
 }
 
@@ -48,6 +49,7 @@ pub(super) async fn kill_walsender(
         at,
         done: format!("pg_terminate_backend of the walsender for {standby} on {}, pid {pid}", primary.name),
         evidence: last_words(engine, primary, BACKEND_TERMINATED, pid).await?,
+        redo_lsn: None,
     })
 }
 

@@ -8,10 +8,11 @@ use tokio::time::Instant;
 use super::PROMPT;
 use super::evidence::line_with;
 use crate::cluster::config::PORT;
-use crate::cluster::logs::{BEGAN_IN_RECOVERY, SHUT_DOWN};
+use crate::cluster::logs::{BEGAN_IN_RECOVERY, REDO_STARTS_AT, SHUT_DOWN};
 use crate::cluster::node::Node;
 use crate::docker::Engine;
 use crate::experiment::FaultReport;
+use crate::wal::parse_lsn;
 
 /// Exit code of a container whose processes were killed: 128 and SIGKILL.
 const KILLED: i64 = 137;
@@ -30,6 +31,7 @@ pub(super) async fn shut_down(engine: &Engine, node: &Node, within: Duration) ->
         at,
         done: format!("fast shutdown of {}", node.name),
         evidence: format!("its log says: {}", line_with(engine, node, &[SHUT_DOWN]).await?),
+        redo_lsn: None,
     })
 }
 
@@ -49,6 +51,7 @@ pub(super) async fn crash(engine: &Engine, node: &Node) -> anyhow::Result<FaultR
         at,
         done: format!("SIGKILL of all processes of {}", node.name),
         evidence: format!("it ended with exit code {KILLED}, and its log does not say that it shut down"),
+        redo_lsn: None,
     })
 }
 
@@ -60,9 +63,12 @@ pub(super) async fn start(engine: &Engine, node: &Node) -> anyhow::Result<FaultR
     let state = state.with_context(|| format!("the container of {} is gone", node.name))?;
     let port = state.published_ports.get(&PORT);
     node.access.moved_to(*port.with_context(|| format!("no port is published for {}", node.name))?);
+    let began = line_with(engine, node, &[BEGAN_IN_RECOVERY]).await?;
+    let redo = line_with(engine, node, &[REDO_STARTS_AT]).await?;
     Ok(FaultReport {
         at,
         done: format!("{} was started", node.name),
-        evidence: format!("its log says: {}", line_with(engine, node, &[BEGAN_IN_RECOVERY]).await?),
+        evidence: format!("its log says: {began}"),
+        redo_lsn: redo.rsplit_once(REDO_STARTS_AT).and_then(|(_, lsn)| parse_lsn(lsn.trim())),
     })
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{overrides, quick, two_standbys};
-use crate::profile::{Builtin, Bytes, Iops, Profile, SyncMethod};
+use crate::profile::{Builtin, Bytes, Checksums, Iops, Profile, SyncMethod};
 
 /// The quick profile with `lines` in place of its `[postgres.primary]` settings.
 fn with_primary_settings(lines: &str, changes: &[&str]) -> Profile {
@@ -84,7 +84,7 @@ fn an_override_needs_no_quotes_for_any_kind_of_value() {
     assert_eq!(profile.watch.deadline, Duration::from_secs(1800));
     assert_eq!(profile.synchronous.method, SyncMethod::Any);
     assert_eq!(profile.synchronous.standbys, ["standby"]);
-    assert!(!profile.postgres.data_checksums);
+    assert_eq!(profile.postgres.data_checksums, Checksums::Off);
     assert_eq!(profile.effective_settings("standby").get("maintenance_io_concurrency").unwrap(), "0");
     assert_eq!(profile.postgres.common.get("pg_stat_statements.max").unwrap(), "100");
 }

@@ -94,7 +94,7 @@ fn the_default_profile_is_the_reference_to_the_number() {
         (2.0, Bytes(8 << 30), Iops::Capped(500), Iops::Capped(500))
     );
     assert_eq!(outage.synchronous_standby_names(), "FIRST 1 (\"standby\")");
-    assert!(outage.postgres.data_checksums);
+    assert_eq!(outage.postgres.data_checksums, Checksums::On);
 }
 
 #[test]

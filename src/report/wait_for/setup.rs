@@ -5,16 +5,14 @@ use std::collections::BTreeSet;
 use crate::human;
 use crate::report::markdown::Table;
 use crate::report::or_not_known;
+use crate::report::setup::software;
 use crate::store::WaitForInfo;
 
 pub(super) fn lines(info: &WaitForInfo) -> String {
     let (server, platform) = (&info.server, &info.platform);
     let nodes: Vec<&str> = info.nodes.iter().map(|node| node.name.as_str()).collect();
     let mut lines = vec![
-        format!(
-            "PostgreSQL {}, image `{}` ({}; `{}`)",
-            server.version, server.image, server.source, server.image_id
-        ),
+        software(server),
         format!(
             "nodes: {}; {} CPUs each, asynchronous replication, fsync on, disks without caps{}",
             nodes.join(", "),

@@ -11,7 +11,7 @@ use super::*;
 /// anew.
 fn restarted(kind: FaultKind) -> Story {
     let mut story = Story::stalled();
-    story.run.profile.fault.kind = kind;
+    story.run.profile_mut().fault.kind = kind;
     story.event(50.0, EventKind::FaultEnded, Some("standby"), None, "standby was started");
     let prefetched = Metric::prefetched();
     story.counter("standby", &prefetched, |t_s| if t_s < 50.0 { t_s * 10.0 } else { (t_s - 50.0) * 20.0 });
@@ -60,7 +60,7 @@ fn a_fault_of_a_moment_restarts_nothing() {
 #[test]
 fn a_walreceiver_that_is_cut_off_does_not_stream_whatever_it_believes() {
     let mut story = Story::stalled();
-    story.run.profile.fault.kind = FaultKind::CutNetwork;
+    story.run.profile_mut().fault.kind = FaultKind::CutNetwork;
     story.event(FAULT_S + 60.0, EventKind::FaultEnded, Some("standby"), None, "");
     story.number("standby", &Metric::WalreceiverStreaming, 41..=100, 1.0);
     let summary = judged(&story);

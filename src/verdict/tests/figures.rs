@@ -11,11 +11,12 @@ fn reads_that_were_not_sampled_are_null_with_a_reason() {
     let mut story = Story::stalled();
     story.blank("standby", &Metric::ReadsTotal, 1..=140);
     let summary = judged(&story);
-    assert_eq!(summary.verdict, Verdict::Stalled);
+    assert_eq!(summary.verdict, Verdict::Inconclusive);
     assert_eq!((summary.hang_reads, summary.hang_read_iops_mean, summary.amplification), (None, None, None));
     assert_eq!(
         summary.reasons,
         [
+            "whether the cap held is not known: reads_total of standby was never read",
             "the reads of standby in the hang are not known: reads_total was never read",
             "what the update cost standby is known only in part: reads_total was never read",
         ]

@@ -6,6 +6,7 @@ mod faults;
 mod figures;
 mod sound;
 mod stalls;
+mod unseen;
 mod untrustworthy;
 
 use std::path::Path;
@@ -54,4 +55,27 @@ fn the_outage_recorded_by_hand_is_found_as_it_was_by_hand() {
     assert_near(summary.prefetched_blocks.map(|blocks| blocks as f64), 1_400_000.0, 0.01);
     assert_near(summary.lag_at_fault_bytes.map(|bytes| bytes as f64), 10.017e9, 0.01);
     assert_eq!(summary.longest_gap_before_fault_s.map(f64::round), Some(23.0));
+}
+
+/// Folders of runs below this one.
+fn runs_below(folder: &Path) -> Vec<RunFolder> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let folders = entries.filter(|path| path.is_dir() && !path.is_symlink());
+    folders
+        .flat_map(
+            |path| {
+                if path.join("run.json").exists() { vec![RunFolder::at(path)] } else { runs_below(&path) }
+            },
+        )
+        .collect()
+}
+
+#[test]
+fn every_result_that_is_kept_here_is_judged_as_when_it_was_measured() {
+    let runs = runs_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("results"));
+    assert!(runs.len() >= 14);
+    for folder in runs {
+        let summary = judge(&folder.run().unwrap(), &folder.timeline().unwrap(), &folder.events().unwrap());
+        assert_eq!(summary, folder.summary().unwrap(), "{}", folder.path().display());
+    }
 }

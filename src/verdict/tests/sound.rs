@@ -21,6 +21,9 @@ fn a_stall_has_all_of_its_figures() {
     let expected = Summary {
         verdict: Verdict::Stalled,
         reasons: vec![],
+        standby: None,
+        hang_wait: None,
+        probe: None,
         hang_s: Some(80.0),
         hang_ended: Some(true),
         hang_start_s: Some(41.0),

@@ -30,17 +30,6 @@ fn a_long_hang_with_a_streaming_standby_is_another_illness() {
 }
 
 #[test]
-fn a_stall_stands_by_its_length_when_streaming_was_not_seen() {
-    let mut story = Story::stalled();
-    story.blank("standby", &Metric::WalreceiverStreaming, 1..=140);
-    assert_limited(
-        &story,
-        Verdict::Stalled,
-        "whether standby streamed in the hang is not known: the hang is taken for a stall by its length alone",
-    );
-}
-
-#[test]
 fn a_stall_below_the_cap_says_what_the_standby_waited_for() {
     let mut story = Story::stalled();
     story.counter("standby", &Metric::ReadsTotal, |t_s| t_s * 100.0);
@@ -63,7 +52,7 @@ fn a_stall_below_the_cap_says_what_the_standby_waited_for() {
 #[test]
 fn an_uncapped_run_is_judged_and_marked_first() {
     let mut story = Story::stalled();
-    story.run.capped = false;
+    story.run.capped = Some(false);
     for node in &mut story.run.nodes {
         node.read_iops_cap = None;
     }

@@ -4,13 +4,18 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod foreign;
+mod killed;
+mod secrets;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::engine_or_skip;
+use foreign::Foreign;
 use stall_lab::cluster::{Scope, tear_down};
 use stall_lab::disk::DiskHelper;
 use stall_lab::docker::labels::{self, Kind, Selector};
@@ -164,6 +169,18 @@ async fn prefetching_hangs_at_the_cap_and_its_absence_does_not_and_nothing_is_le
 }
 
 #[tokio::test]
+async fn a_setting_that_no_server_has_ends_the_command_before_anything_is_set_up() {
+    let Some(_docker) = Docker::new().await else { return };
+    let results = tempfile::tempdir().unwrap();
+    let set = ["--set", "postgres.common.shared_bufers=1GB", "--set", "postgres.common.summarize_wal=off"];
+    let output = lab(results.path()).args(set).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("no PostgreSQL has a setting shared_bufers: "), "{said}");
+    assert_eq!(runs(results.path()), [""; 0].map(PathBuf::from));
+}
+
+#[tokio::test]
 async fn a_restarted_standby_is_found_again_and_replays_before_it_streams() {
     let Some(docker) = Docker::new().await else { return };
     let results = tempfile::tempdir().unwrap();
@@ -204,10 +221,7 @@ async fn an_interrupted_run_leaves_a_valid_result_and_nothing_else() {
 async fn what_a_killed_lab_leaves_is_cleaned_by_label_and_nothing_else_is() {
     let Some(docker) = Docker::new().await else { return };
     let results = tempfile::tempdir().unwrap();
-    // Somebody else's volume, without a label of the lab.
-    let foreign = format!("foreign-{}", std::process::id());
-    docker.engine.create_volume(&foreign, &[].into(), &[].into()).await.unwrap();
-    docker.shell_in(&foreign, "echo mine > /foreign/marker").await;
+    let foreign = Foreign::make(&docker).await;
 
     let mut child = lab(results.path()).args(["--prefetch", "try"]).stderr(Stdio::null()).spawn().unwrap();
     wait_for("a row of the timeline", || {
@@ -233,8 +247,8 @@ async fn what_a_killed_lab_leaves_is_cleaned_by_label_and_nothing_else_is() {
     let plot = Command::new(env!("CARGO_BIN_EXE_stall-lab")).arg("plot").arg(&folder).output().unwrap();
     assert!(plot.status.success(), "{}", String::from_utf8_lossy(&plot.stderr));
 
-    assert_eq!(docker.shell_in(&foreign, "cat /foreign/marker").await, ["mine"]);
-    docker.engine.remove_volume(&foreign).await.unwrap();
+    foreign.assert_untouched(&docker).await;
+    foreign.remove(&docker).await;
 }
 
 #[tokio::test]

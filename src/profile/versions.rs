@@ -1,0 +1,110 @@
+//! What differs between the versions of PostgreSQL in the settings they have and in their defaults.
+//!
+//! Found by comparing `pg_settings` of freshly made clusters of 15.18, 17.12, 18.6 and 19rc1. Nothing of the WAL or of
+//! replay itself is among them, but for how many reads replay may have in flight (`maintenance_io_concurrency`). Of what
+//! touches the experiment the built-in profiles pin `maintenance_io_concurrency`, data checksums, and of the primary's
+//! scan `effective_io_concurrency`, `io_method` (since 18) and `io_combine_limit` (since 17). `jit`, `log_connections`,
+//! `log_lock_waits`, `max_locks_per_transaction` and `default_toast_compression`, which changed as well, play no part.
+
+/// Settings that profiles may leave to the server and whose default, or whose being there, depends on the version. A run
+/// notes what they are in it.
+pub const VERSION_DEPENDENT: [&str; 6] = [
+    "data_checksums",
+    "effective_io_concurrency",
+    "io_combine_limit",
+    "io_method",
+    "maintenance_io_concurrency",
+    "max_locks_per_transaction",
+];
+
+/// Is this a setting that some version from 15 to 19 has and another lacks.
+#[must_use]
+pub fn is_not_in_every_version(setting: &str) -> bool {
+    NOT_IN_EVERY_VERSION.contains(&setting)
+}
+
+/// Settings that were added or removed after 15.
+const NOT_IN_EVERY_VERSION: [&str; 82] = [
+    "allow_alter_system",
+    "autovacuum_analyze_score_weight",
+    "autovacuum_freeze_score_weight",
+    "autovacuum_max_parallel_workers",
+    "autovacuum_multixact_freeze_score_weight",
+    "autovacuum_vacuum_insert_score_weight",
+    "autovacuum_vacuum_max_threshold",
+    "autovacuum_vacuum_score_weight",
+    "autovacuum_worker_slots",
+    "commit_timestamp_buffers",
+    "composite_type_mismatch",
+    "createrole_self_grant",
+    "db_user_namespace",
+    "debug_io_direct",
+    "debug_logical_replication_streaming",
+    "debug_parallel_query",
+    "debug_print_raw_parse",
+    "enable_distinct_reordering",
+    "enable_eager_aggregate",
+    "enable_group_by_reordering",
+    "enable_presorted_aggregate",
+    "enable_self_join_elimination",
+    "escape_string_warning",
+    "event_triggers",
+    "extension_control_path",
+    "file_copy_method",
+    "file_extend_method",
+    "force_parallel_mode",
+    "gss_accept_delegation",
+    "hosts_file",
+    "icu_validation_level",
+    "idle_replication_slot_timeout",
+    "io_combine_limit",
+    "io_max_combine_limit",
+    "io_max_concurrency",
+    "io_max_workers",
+    "io_method",
+    "io_min_workers",
+    "io_worker_idle_timeout",
+    "io_worker_launch_interval",
+    "io_workers",
+    "log_autoanalyze_min_duration",
+    "log_lock_failures",
+    "max_active_replication_origins",
+    "max_notify_queue_pages",
+    "max_parallel_apply_workers_per_subscription",
+    "max_repack_replication_slots",
+    "md5_password_warnings",
+    "min_eager_agg_group_size",
+    "multixact_member_buffers",
+    "multixact_offset_buffers",
+    "notify_buffers",
+    "oauth_validator_libraries",
+    "old_snapshot_threshold",
+    "output_plugin_libraries",
+    "password_expiration_warning_threshold",
+    "promote_trigger_file",
+    "reserved_connections",
+    "scram_iterations",
+    "send_abort_for_crash",
+    "send_abort_for_kill",
+    "serializable_buffers",
+    "ssl_ecdh_curve",
+    "ssl_groups",
+    "ssl_sni",
+    "ssl_tls13_ciphers",
+    "subtransaction_buffers",
+    "summarize_wal",
+    "sync_replication_slots",
+    "synchronized_standby_slots",
+    "timing_clock_source",
+    "trace_connection_negotiation",
+    "trace_recovery_messages",
+    "track_cost_delay_timing",
+    "transaction_buffers",
+    "transaction_timeout",
+    "vacuum_buffer_usage_limit",
+    "vacuum_defer_cleanup_age",
+    "vacuum_max_eager_freeze_failure_rate",
+    "vacuum_truncate",
+    "wal_sender_shutdown_timeout",
+    "wal_summary_keep_time",
+];

@@ -1,0 +1,102 @@
+//! SIGKILL, to the lab in every phase and to its containers: what was sampled is on disk and can be drawn, and all that
+//! was made goes by its label.
+
+use super::foreign::Foreign;
+use super::*;
+use stall_lab::store::{EventKind, Phase};
+
+fn start(results: &Path) -> std::process::Child {
+    lab(results).args(["--prefetch", "try"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// The run's folder, as soon as the run is in this phase.
+async fn in_phase(results: &Path, phase: Phase) -> RunFolder {
+    wait_for(&format!("phase {}", phase.name()), || {
+        let folder = RunFolder::at(runs(results).into_iter().next()?);
+        let is_phase =
+            |event: &stall_lab::store::Event| event.kind == EventKind::Phase && event.detail == phase.name();
+        folder.events().ok()?.iter().any(is_phase).then_some(folder)
+    })
+    .await
+}
+
+/// Draws what is in the folder; what `plot` says of it.
+fn plotted(folder: &RunFolder) -> String {
+    let plot = Command::new(env!("CARGO_BIN_EXE_stall-lab")).arg("plot").arg(folder.path()).output().unwrap();
+    assert!(plot.status.success(), "{}", String::from_utf8_lossy(&plot.stderr));
+    assert!(folder.plot_path().exists() && folder.page_path().exists());
+    String::from_utf8(plot.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_lab_killed_in_any_phase_leaves_what_it_sampled_and_nothing_that_its_label_does_not_find() {
+    let Some(docker) = Docker::new().await else { return };
+    let foreign = Foreign::make(&docker).await;
+    for phase in Phase::ALL {
+        let results = tempfile::tempdir().unwrap();
+        let mut child = start(results.path());
+        let folder = in_phase(results.path(), phase).await;
+        let seen = folder.timeline().map_or(0, |timeline| timeline.rows.len());
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let rows = folder.timeline().unwrap_or_default().rows;
+        assert!(rows.len() >= seen, "{phase:?}: of {seen} rows {} are left", rows.len());
+        assert!(rows.iter().zip(rows.iter().skip(1)).all(|(before, row)| row.t_s > before.t_s), "{phase:?}");
+        if rows.is_empty() {
+            // Killed between the first event and the first row.
+            assert_eq!(phase, Phase::Settle);
+        }
+        assert!(plotted(&folder).starts_with("inconclusive: "), "{phase:?}");
+        assert_eq!(folder.summary().unwrap().verdict, Verdict::Inconclusive, "{phase:?}");
+
+        let run = folder.run().unwrap().run_id;
+        assert!(docker.things_of(std::slice::from_ref(&run)).await.len() >= 4, "{phase:?}");
+        let scope = Scope::Run(run.clone());
+        let removal = tear_down(&docker.engine, &scope, Some(&docker.image.reference)).await.unwrap();
+        assert_eq!(removal.failures, [""; 0], "{phase:?}");
+        docker.assert_nothing_is_left_of(&[run]).await;
+    }
+    foreign.assert_untouched(&docker).await;
+    foreign.remove(&docker).await;
+}
+
+#[tokio::test]
+async fn a_container_that_is_killed_leaves_its_run_without_a_verdict() {
+    let Some(docker) = Docker::new().await else { return };
+    for (node, phase) in [("standby", Phase::Recovery), ("primary", Phase::Baseline)] {
+        let results = tempfile::tempdir().unwrap();
+        let mut child = start(results.path());
+        let folder = in_phase(results.path(), phase).await;
+        let run = folder.run().unwrap().run_id;
+        docker.engine.kill_container(&format!("stall-lab-{run}-{node}"), "SIGKILL").await.unwrap();
+        let ended = child.wait().unwrap();
+        assert!(matches!(ended.code(), Some(0 | 1)), "{node}: {ended:?}");
+        let summary = folder.summary().unwrap();
+        assert_eq!(summary.verdict, Verdict::Inconclusive, "{node}: {summary:?}");
+        let named = summary
+            .reasons
+            .iter()
+            .any(|reason| reason.contains("exit code 137") || reason.contains("the load ended"));
+        assert!(named, "{node}: {:?}", summary.reasons);
+        docker.assert_nothing_is_left_of(&[run]).await;
+    }
+}
+
+#[tokio::test]
+async fn two_labs_at_once_do_not_disturb_each_other() {
+    let Some(docker) = Docker::new().await else { return };
+    let results = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let children = results.each_ref().map(|results| {
+        let args = ["--prefetch", "off", "--expect", "no-stall"];
+        lab(results.path()).args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    });
+    for child in children {
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let made = results.each_ref().map(|results| run_ids(results.path())).concat();
+    assert_eq!(made.len(), 2);
+    assert_ne!(made[0], made[1]);
+    docker.assert_nothing_is_left_of(&made).await;
+}
