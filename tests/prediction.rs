@@ -17,11 +17,12 @@ use stall_lab::check::{self, Assessment, STATEMENT_TIMEOUT, Terms};
 use stall_lab::cluster::DockerSite;
 use stall_lab::disk::Caps;
 use stall_lab::experiment::{FaultReport, Finding, Lab};
+use stall_lab::explain::Measured;
 use stall_lab::measure::Source;
 use stall_lab::postgres::Endpoint;
 use stall_lab::profile::{Fault, Prefetch, Template};
 use stall_lab::progress::Progress;
-use stall_lab::repro::{self, Arm, ArmOrder, Ground, Raised, Request, Site, Teardown};
+use stall_lab::repro::{self, Arm, ArmOrder, ArmOutcome, Ground, Raised, Request, Site, Teardown};
 use stall_lab::store::{NodeInfo, Role, Verdict, WalAccount, WalModel};
 use stall_lab::wal::Ranges;
 use tokio_util::sync::CancellationToken;
@@ -29,8 +30,8 @@ use tokio_util::sync::CancellationToken;
 /// Time between the two looks: short, for the backlog of `smoke` is gone in a few of them.
 const INTERVAL: Duration = Duration::from_secs(3);
 
-/// What was found just before the fault.
-type Found = Arc<Mutex<Option<Assessment>>>;
+/// What was found just before the fault of each arm.
+type Found = Arc<Mutex<Vec<Assessment>>>;
 
 /// The lab's own site, whose labs are looked at before they are broken.
 struct Watched {
@@ -150,7 +151,7 @@ impl Lab for WatchedLab {
     /// Looks first.
     async fn inject(&self, fault: &Fault) -> anyhow::Result<FaultReport> {
         let found = self.look().await?;
-        *self.found.lock().unwrap() = Some(found);
+        self.found.lock().unwrap().push(found);
         self.lab.inject(fault).await
     }
 
@@ -168,7 +169,7 @@ impl Lab for WatchedLab {
 }
 
 #[tokio::test]
-async fn the_hang_that_check_predicts_is_the_hang_that_comes() {
+async fn the_hang_that_check_predicts_is_the_hang_that_comes_and_where_it_predicts_none_none_comes() {
     let Some(engine) = engine_or_skip().await else { return };
     let name = std::env::var("STALL_LAB_PREDICTION_PROFILE").unwrap_or_else(|_| "smoke".to_owned());
     let profile = Template::find(&name).unwrap().profile(&[]).unwrap();
@@ -176,7 +177,7 @@ async fn the_hang_that_check_predicts_is_the_hang_that_comes() {
     let results = tempfile::tempdir().unwrap();
     let request = Request {
         profile_name: name.clone(),
-        arms: Arm::of_prefetch(&profile, &[Prefetch::Try]),
+        arms: Arm::of_prefetch(&profile, &[Prefetch::Try, Prefetch::Off]),
         results: results.path().to_owned(),
         caps: Caps::On,
         teardown: Teardown::Remove,
@@ -186,20 +187,38 @@ async fn the_hang_that_check_predicts_is_the_hang_that_comes() {
     let stop = CancellationToken::new();
     let outcome = repro::repro(&watched, &request, &Progress::plain(), &stop).await.unwrap();
 
-    let summary = &outcome.arms[0].analysed.summary;
-    let found = watched.found.lock().unwrap().take().unwrap();
-    let standby = &found.standbys[0];
-    let hang_s = summary.hang_s.unwrap();
-    let (now, by_reads) =
-        (standby.now.as_ref().unwrap(), standby.predicted_reads.unwrap() as f64 / iops as f64);
-    eprintln!(
-        "{name}: hang {hang_s:.1} s; predicted {:.1} s; by reads / IOPS {by_reads:.1} s\n{}",
-        standby.predicted_hang_s.unwrap(),
-        now.formula
+    let found = std::mem::take(&mut *watched.found.lock().unwrap());
+    let ([hung, flowed], [found_hung, found_flowed]) = (outcome.arms.as_slice(), found.as_slice()) else {
+        panic!("two arms, and a look at each: {found:?}");
+    };
+    assert_eq!(
+        (hung.analysed.summary.verdict, found_hung.verdict),
+        (Verdict::Stalled, check::Verdict::Exposed)
     );
-    assert_eq!((summary.verdict, found.verdict), (Verdict::Stalled, check::Verdict::Exposed));
-    for predicted_s in [standby.predicted_hang_s.unwrap(), by_reads] {
-        let ratio = predicted_s / hang_s;
-        assert!((0.8..=1.2).contains(&ratio), "predicted {predicted_s} s, hung {hang_s} s: {ratio}\n{now:?}");
+    let standby = &found_hung.standbys[0];
+    let (hang_s, predicted_s) = (hung.analysed.summary.hang_s.unwrap(), standby.predicted_hang_s.unwrap());
+    let (reads, predicted_reads) = (reads_of_backlog(hung), standby.predicted_reads.unwrap() as f64);
+    eprintln!(
+        "{name}: hang {hang_s:.1} s, predicted {predicted_s:.1} s; reads {reads}, predicted {predicted_reads}"
+    );
+    for (what, predicted, measured) in [("seconds", predicted_s, hang_s), ("reads", predicted_reads, reads)] {
+        let ratio = predicted / measured;
+        assert!((0.8..=1.2).contains(&ratio), "{what}: predicted {predicted}, measured {measured}: {ratio}");
     }
+
+    // Without prefetching there is nothing left to replay, and no hang to predict.
+    assert_eq!(
+        (flowed.analysed.summary.verdict, found_flowed.verdict),
+        (Verdict::NoStall, check::Verdict::NotExposed)
+    );
+    let predicted_s = found_flowed.standbys[0].predicted_hang_s.unwrap();
+    assert!(predicted_s <= 2.0, "predicted {predicted_s}: {:?}", found_flowed.standbys[0].now);
+}
+
+/// Reads that the standby's disk made from the fault until the backlog was replayed.
+fn reads_of_backlog(arm: &ArmOutcome) -> f64 {
+    let folder = &arm.analysed.folder;
+    let (run, timeline, events) =
+        (folder.run().unwrap(), folder.timeline().unwrap(), folder.events().unwrap());
+    Measured::of(&run, "standby", &timeline, &events).reads.unwrap() as f64
 }

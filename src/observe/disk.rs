@@ -223,3 +223,80 @@ impl Source for DiskSource {
             .collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_line_tells_of_what_it_has_and_what_is_no_number_is_refused() {
+        let line = r#"{"reads_total": 7, "in_flight": 128, "device": "nvme1n1", "write_iops": null}"#;
+        assert_eq!(parse(line).unwrap(), [(Metric::ReadsTotal, 7.0), (Metric::InFlight, 128.0)]);
+        for (line, what) in [
+            ("reads 7", "no JSON"),
+            ("[7]", "no JSON object"),
+            ("{}", "none of reads_total"),
+            (r#"{"device": "x"}"#, "none of reads_total"),
+            (r#"{"reads_total": "7"}"#, "reads_total is \"7\""),
+            (r#"{"reads_total": -1}"#, "reads_total is -1"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(what), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_counter_is_a_rate_over_the_time_between_its_lines_unless_the_line_has_one() {
+        let (mut inbox, start) = (Inbox::default(), Instant::now());
+        let line = |reads: f64| vec![(Metric::ReadsTotal, reads)];
+        inbox.line(line(100.0), start);
+        assert_eq!(inbox.fresh, line(100.0));
+        inbox.line(line(700.0), start + Duration::from_millis(1_500));
+        assert_eq!(inbox.fresh, [(Metric::ReadsTotal, 700.0), (Metric::ReadIops, 400.0)]);
+        // Started anew.
+        inbox.line(line(5.0), start + Duration::from_secs(2));
+        assert_eq!(inbox.fresh, line(5.0));
+        let both = vec![(Metric::ReadsTotal, 9.0), (Metric::ReadIops, 3.0)];
+        inbox.line(both.clone(), start + Duration::from_secs(3));
+        assert_eq!(inbox.fresh, both);
+    }
+
+    #[test]
+    fn a_command_is_given_with_its_node() {
+        let disk: DiskCommand = "standby=sh -c 'a=b'".parse().unwrap();
+        assert_eq!((disk.node.as_str(), disk.command.as_str()), ("standby", "sh -c 'a=b'"));
+        for wrong in ["standby", "=x", "standby=", "standby= "] {
+            assert!(wrong.parse::<DiskCommand>().is_err(), "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_command_fills_the_cells_of_its_node_and_ends_with_all_it_has_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let pid = dir.path().join("pid");
+        let command = format!(
+            "sleep 1000 & echo $! > {0}; echo nonsense; echo '{{\"in_flight\": 3}}'; wait",
+            pid.display()
+        );
+        let disk = DiskCommand { node: "standby".to_owned(), command };
+        let mut source = DiskSource::start(&disk, &Progress::silent());
+        let cells = loop {
+            let cells = source.read().await.unwrap();
+            if !cells.is_empty() {
+                break cells;
+            }
+            tokio::task::yield_now().await;
+        };
+        assert_eq!(cells, [(Column::new("standby", Metric::InFlight), Cell::Number(3.0))]);
+        assert_eq!(source.read().await.unwrap(), [], "a line counts once");
+        drop(source);
+        let child = std::fs::read_to_string(pid).unwrap();
+        // One that was told to end and is not yet reaped has an empty command line.
+        let cmdline = format!("/proc/{}/cmdline", child.trim());
+        while std::fs::read(&cmdline).is_ok_and(|command| !command.is_empty()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}

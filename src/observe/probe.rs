@@ -65,6 +65,19 @@ impl ProbeFeed {
         }
     }
 
+    /// What became of the write that was under way when the record ended, if that is worth a word.
+    pub fn after_the_last_row(&self) -> Option<String> {
+        let rest = self.take();
+        if rest.committed_locally > 0 {
+            return Some(
+                "the probe's last write waited for a standby when the record ended, and was cancelled: it has committed \
+                 on the primary alone, and is in no row"
+                    .to_owned(),
+            );
+        }
+        (rest.failed > 0).then(|| "the probe's last write failed when the record had ended".to_owned())
+    }
+
     fn take(&self) -> Tally {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

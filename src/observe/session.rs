@@ -82,6 +82,9 @@ impl Session {
         };
         let (attended, recorded, left_behind) = tokio::join!(watching, recording, probing);
         recorded?;
+        if let Some(what) = feed.after_the_last_row() {
+            events.record(EventKind::Note, Some(&primary), None, what)?;
+        }
         Ok(Watched { ending: attended?, left_behind })
     }
 }

@@ -393,3 +393,44 @@ fn a_picture_that_cannot_be_written_names_its_file() {
     assert!(matches!(error, PlotError::Create { .. }), "{error}");
     assert!(error.to_string().starts_with("/no/such/folder/x.png: "), "{error}");
 }
+
+/// A watched run, judged.
+fn watched(story: crate::verdict::testing::Story) -> Files {
+    let summary = crate::verdict::judge(&story.run, &story.timeline, &story.events);
+    Files { run: story.run, timeline: story.timeline, events: story.events, summary }
+}
+
+#[test]
+fn servers_that_were_only_watched_are_told_as_such_with_who_waits_and_without_reads_nobody_told() {
+    let mut story = crate::verdict::testing::Story::watched();
+    story.blank("standby", &Metric::ReadIops, 1..=140);
+    let files = watched(story);
+    let scene = timeline::scene(&files.recorded());
+    assert_eq!(scene.title, "observed servers: stalled, no commit for 80 s");
+    assert_eq!(
+        scene.subtitles[0].text,
+        "PostgreSQL 18.6 \u{b7} watched, not built by the lab \u{b7} synchronous: ANY 1 (db2, db3)"
+    );
+    let panels = titles(&scene);
+    assert_eq!(panels[0], "Primary: writing transactions per second");
+    assert_eq!(panels[1], "Primary: sessions waiting for a synchronous standby");
+    assert!(panels[2].starts_with("Lag") && panels.len() == 4, "{panels:?}");
+    assert!(labels(&scene)[0].starts_with("marked "), "{:?}", labels(&scene));
+    assert_eq!(scene.time.title, "seconds since the mark");
+    let pixels = drawn_run("watched", &files);
+    assert!(pixels_of(&pixels, Ink::Primary) > 500);
+}
+
+#[test]
+fn without_a_mark_time_counts_from_when_commits_stopped() {
+    let story = crate::verdict::testing::Story::watched().without(EventKind::Fault);
+    let files = watched(story);
+    let scene = timeline::scene(&files.recorded());
+    assert_eq!(scene.time.title, "seconds since commits stopped");
+    assert!(labels(&scene)[0].starts_with("commits stop "), "{:?}", labels(&scene));
+    assert!(
+        labels(&scene).iter().any(|label| label.starts_with("streaming again +80")),
+        "{:?}",
+        labels(&scene)
+    );
+}

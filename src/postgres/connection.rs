@@ -265,8 +265,46 @@ pub(super) fn drive<S, T>(
                 // Whoever asked for them may have left.
                 (Ok(AsyncMessage::Notice(notice)), Some(notices)) => drop(notices.send(notice)),
                 (Ok(_), _) => {}
-                (Err(error), _) => tracing::debug!("{node}: connection lost: {error}"),
+                // It has ended: asked again it would say so again, without end.
+                (Err(error), _) => {
+                    tracing::debug!("{node}: connection lost: {error}");
+                    return;
+                }
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::postgres::Access;
+
+    /// Lets anybody in, and then says what no server says.
+    async fn babble(listener: TcpListener) {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut startup = [0; 512];
+        assert!(client.read(&mut startup).await.unwrap() > 0);
+        // AuthenticationOk, ReadyForQuery; then a message of a type that there is not.
+        client.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").await.unwrap();
+        client.write_all(b"\xff\0\0\0\x04").await.unwrap();
+        std::future::pending::<()>().await;
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_fails_is_lost_and_keeps_nobody_busy() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let access = Access::new("primary", listener.local_addr().unwrap().port(), "");
+        tokio::spawn(babble(listener));
+        let connection = Connection::open(&access, Duration::ZERO).await.unwrap();
+        // A task that went on for ever would let nobody else have a turn.
+        while !connection.is_lost() {
+            tokio::task::yield_now().await;
+        }
+    }
 }

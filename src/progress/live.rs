@@ -43,10 +43,10 @@ impl Live {
             _ => self.enter(row),
         };
         let tps = row.number(&self.view.primary, &Metric::Tps);
-        if tps.is_some_and(|tps| tps > 0.0) {
+        if self.flows(row, tps) {
             self.flowing_s = row.t_s;
         }
-        if row.phase == Phase::Recovery
+        if matches!(row.phase, Phase::Recovery | Phase::Observed)
             && let Some(lag_bytes) = row.number(&self.view.faulted, &Metric::LagBytes)
         {
             self.eta.observe(row.t_s, lag_bytes);
@@ -55,6 +55,15 @@ impl Live {
             format!("{} for {}, primary at {} TPS", row.phase.name(), duration(row.t_s - since_s), rate(tps));
         let standbys = self.view.standbys.iter().map(|(node, cap)| standby(row, node, *cap));
         std::iter::once(phase).chain(standbys).chain(self.hang(row)).collect()
+    }
+
+    /// Do commits flow; of servers that are only watched, also where nobody waits: nobody may want to write.
+    fn flows(&self, row: &Row, tps: Option<f64>) -> bool {
+        let commits = tps.is_some_and(|tps| tps > 0.0);
+        match (row.phase, row.number(&self.view.primary, &Metric::SyncRepWaitS)) {
+            (Phase::Observed, Some(waited_s)) => waited_s == 0.0,
+            _ => commits,
+        }
     }
 
     /// Notes that the row is the first of its phase. What was seen before the fault says nothing about the hang
@@ -68,7 +77,7 @@ impl Live {
 
     fn hang(&self, row: &Row) -> Option<String> {
         let silent_s = row.t_s - self.flowing_s;
-        if row.phase != Phase::Recovery || silent_s < SILENCE_S {
+        if !matches!(row.phase, Phase::Recovery | Phase::Observed) || silent_s < SILENCE_S {
             return None;
         }
         let left = self
@@ -81,11 +90,16 @@ impl Live {
 }
 
 fn standby(row: &Row, node: &str, cap: Option<u64>) -> String {
-    let reads = rate(row.number(node, &Metric::ReadIops));
+    let known = row.number(node, &Metric::ReadIops);
+    let reads = rate(known);
     let cap = cap.map(|cap| format!("/{cap}")).unwrap_or_default();
     let lag = row
         .number(node, &Metric::LagBytes)
         .map_or("lag unknown".to_owned(), |bytes| format!("{} behind", size(bytes)));
+    // Of servers that are only watched, reads are known only where a command tells of them.
+    if row.phase == Phase::Observed && known.is_none() {
+        return format!("{node} {lag}");
+    }
     format!("{node} {reads}{cap} reads/s, {lag}")
 }
 
@@ -194,6 +208,23 @@ mod tests {
     fn after_the_recovery_nothing_is_said_of_a_hang() {
         let quiet = (0..20).map(|t| row(f64::from(t), Phase::Tail, &[("primary", Metric::Tps, 0.0)]));
         assert_eq!(shown(&mut live(), quiet).len(), 2);
+    }
+
+    #[test]
+    fn of_watched_servers_a_hang_is_told_where_somebody_waits_and_reads_where_they_are_known() {
+        let waits = |t: u32, waited_s: f64| {
+            let cells = [
+                ("primary", Metric::Tps, 0.0),
+                ("primary", Metric::SyncRepWaitS, waited_s),
+                ("standby", Metric::LagBytes, 5e8),
+            ];
+            row(f64::from(t), Phase::Observed, &cells)
+        };
+        let mut live = Live::new(View { standbys: vec![("standby".into(), None)], ..live().view });
+        let idle = shown(&mut live, (0..20).map(|t| waits(t, 0.0)));
+        assert_eq!(idle, ["observed for 19 s, primary at 0 TPS", "standby 500 MB behind"]);
+        let hung = shown(&mut live, (20..25).map(|t| waits(t, f64::from(t - 19))));
+        assert_eq!(hung.last().map(String::as_str), Some("no commit for 5 s"));
     }
 
     #[test]

@@ -7,6 +7,15 @@ use super::markdown::Table;
 use super::page::{hang_rates, hang_reads, prefetched, size};
 use super::{faulted, hang_in_words, or_not_known};
 
+/// How to read such a record, beside the mechanism.
+pub(super) const READING: &str = "\
+- A stall is told where sessions wait for a synchronous standby (or the lab's own writes are not acknowledged) while \
+that standby does not stream. What its startup process waited for meanwhile tells what held replay up: \
+`IO/DataFilePrefetch` is the stall described here, `Timeout/RecoveryApplyDelay` or a conflict is another.
+- Transactions per second are those that write. Sessions with `synchronous_commit` at `local` or `off` go on in a hang.
+- 1 kB is 1,024 bytes. `timeline.csv` has every second, `summary.json` every figure.
+";
+
 /// What such a record cannot show.
 pub(super) const LIMITATIONS: &str = "\
 - The lab only watched: what broke, what else went on, and what the disks are held to, it does not know. A mark is \

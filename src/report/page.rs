@@ -24,10 +24,10 @@ pub fn page(run: &RunInfo, summary: &Summary, events: &[Event], explanation: Opt
             None => format!("What the update cost each node:\n\n{}", costs(summary)),
         },
         explanation.map(|why| format!("## Why\n\n{}", attribution(why))).unwrap_or_default(),
-        format!("## What happened\n\n{}", happened(events)),
+        format!("## What happened\n\n{}", happened(run, events)),
         format!("## Setup\n\n{}\n{}", setup::lines(run), nodes(run)),
         settings(run),
-        format!("## How to read it\n\n{}", reading::READING),
+        format!("## How to read it\n\n{}", reading::reading(run)),
         format!("## Limitations\n\n{}", reading::limitations(run)),
         format!("## To repeat it\n\n```\n{}\n```\n", command(run)),
     ];
@@ -157,13 +157,17 @@ fn costs(summary: &Summary) -> String {
 }
 
 /// The events, with the time since the fault and the time of day: the clock of the servers' logs.
-fn happened(events: &[Event]) -> String {
+fn happened(run: &RunInfo, events: &[Event]) -> String {
     let fault = events.iter().find(|event| event.kind == EventKind::Fault).map(|event| event.t_s);
-    let since = if fault.is_some() { "since the fault" } else { "since the start" };
+    let since = match (fault, run.observed()) {
+        (Some(_), None) => "since the fault",
+        (Some(_), Some(_)) => "since the mark",
+        (None, _) => "since the start",
+    };
     let mut table = Table::new([since, "UTC", "what"]);
     for event in events {
         let t_s = event.t_s - fault.unwrap_or_default();
-        table.row([format!("{t_s:+.1} s"), time_of_day(event.unix_s), told(event)]);
+        table.row([format!("{t_s:+.1} s"), time_of_day(event.unix_s), told(run, event)]);
     }
     if table.is_empty() {
         return "No event was recorded.\n".to_owned();
@@ -177,12 +181,13 @@ fn time_of_day(unix_s: f64) -> String {
     or_not_known(time, |time| time.strftime("%H:%M:%S%.1f").to_string())
 }
 
-fn told(event: &Event) -> String {
+fn told(run: &RunInfo, event: &Event) -> String {
     let what = match event.kind {
         EventKind::Phase => "phase",
         EventKind::UpdateStarted => "update started",
         EventKind::UpdateExecuted => "update executed",
         EventKind::UpdateCommitted => "update committed",
+        EventKind::Fault if run.observed().is_some() => "**mark**",
         EventKind::Fault => "**fault**",
         EventKind::FaultVerified => "fault verified",
         EventKind::FaultEnded => "fault ended",

@@ -4,7 +4,7 @@ use super::observed;
 use crate::store::RunInfo;
 
 /// How to read the figures. The mechanism is that of PostgreSQL 15 to 19 (`xlogprefetcher.c`).
-pub(crate) const READING: &str = "\
+const MECHANISM: &str = "\
 - A commit waits until its standby has flushed its WAL. While the walreceiver lives, slow replay holds no commit up. \
 Once it is gone, the startup process first replays all the WAL it has and only then asks for a new one; until then \
 every commit waits (`IPC/SyncRep`). So the hang lasts as long as replay of what was left takes.
@@ -15,11 +15,21 @@ where reads are capped they set the pace.
 - Prefetched blocks and reads of the disk then climb together, while the reads of the startup process itself stay flat: \
 `pg_stat_io` does not count advice. They are not one to one: advice for a page that the operating system has makes no \
 read, and WAL that memory could not keep until its replay is read as well, in larger pieces.
+";
+
+/// The same of what only a run of the lab has.
+const OF_THE_LAB: &str = "\
 - Slow commits between the update and the fault are a different thing from the hang: there a commit's WAL waits in the \
 stream behind the update's. The two are never added up.
 - After a hang pgbench works off what its rate limit had let queue up: that burst is no throughput of the server.
 - 1 kB is 1,024 bytes. `timeline.csv` has every second, `summary.json` every figure, `logs/` the servers' logs.
 ";
+
+/// How to read the figures of this run.
+pub(crate) fn reading(run: &RunInfo) -> String {
+    let rest = if run.observed().is_some() { observed::READING } else { OF_THE_LAB };
+    format!("{MECHANISM}{rest}")
+}
 
 /// What the run cannot show.
 pub(crate) fn limitations(run: &RunInfo) -> String {

@@ -63,6 +63,24 @@ fn the_page_of_an_uncapped_run() {
 }
 
 #[test]
+fn the_page_of_servers_that_were_only_watched() {
+    insta::assert_snapshot!(page_of(&Story::watched()));
+}
+
+#[test]
+fn a_run_beside_servers_that_were_only_watched_is_compared_by_what_both_have() {
+    let text = compared(&[Story::stalled(), Story::watched()], comparison);
+    assert!(text.contains("| verdict ") && text.contains("| cap on reads "), "{text}");
+    assert!(!text.contains("UNCAPPED"), "{text}");
+    let csv = compared(&[Story::watched()], |arms| comparison_csv(arms).unwrap());
+    let row = csv.lines().last().unwrap();
+    assert!(
+        row.starts_with("observed,../20261130T173320Z-observed,18.6 (Debian 18.6-3),,stalled,80.0,"),
+        "{row}"
+    );
+}
+
+#[test]
 fn a_page_of_nothing_says_that_nothing_is_known() {
     let mut story = Story::stalled();
     story.timeline.rows.clear();

@@ -16,6 +16,8 @@ mod soundness;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watched;
 mod window;
 
 use crate::store::{Event, HangWait, RunInfo, Summary, Timeline, Verdict};

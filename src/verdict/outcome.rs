@@ -78,7 +78,8 @@ impl Seen {
             let inside_s = row.t_s.min(window.to_s) - before.t_s.max(window.from_s);
             match case.streaming(row) {
                 Some(true) if inside_s > 0.0 => seen.streaming_s += inside_s,
-                Some(false) if inside_s > 0.0 => seen.away_s += inside_s,
+                // While the primary itself was away, no standby could stream.
+                Some(false) if inside_s > 0.0 && !silence::is_silent(case, row) => seen.away_s += inside_s,
                 _ => {}
             }
         }

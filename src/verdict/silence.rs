@@ -10,10 +10,7 @@ use super::window::Window;
 
 /// Seconds of the window in which the primary of servers that were only watched did not answer.
 pub(super) fn in_window(case: &Case, window: Window) -> f64 {
-    if case.run.observed().is_none() {
-        return 0.0;
-    }
-    stretches(case, |row| !answers(case, row))
+    stretches(case, |row| is_silent(case, row))
         .into_iter()
         .map(|stretch| stretch.to_s.min(window.to_s) - stretch.from_s.max(window.from_s))
         .filter(|inside| *inside > 0.0)
@@ -23,7 +20,7 @@ pub(super) fn in_window(case: &Case, window: Window) -> f64 {
 /// Commits may have stood still while the primary did not answer.
 pub(super) fn unseen(case: &Case) -> Option<Finding> {
     case.run.observed()?;
-    let longest = longest(stretches(case, |row| !answers(case, row)), case.judged_from_s()?)?;
+    let longest = longest(stretches(case, |row| is_silent(case, row)), case.judged_from_s()?)?;
     (longest >= case.stall_after_s()).then(|| {
         Disqualifies(format!(
             "the primary did not answer for {}: whether commits stood still in that time is not known",
@@ -59,17 +56,18 @@ pub(super) fn nobody_wrote(case: &Case) -> Option<Finding> {
 pub(super) fn waiters_hidden(case: &Case) -> Option<Finding> {
     let primary = case.run.primary();
     let known = |metric: &Metric| case.timeline.series(primary, metric).next().is_some();
-    (case.witness == Witness::Server && known(&Metric::Tps) && !known(&Metric::SyncRepWaitS)).then(|| {
-        Limits(
-            "who waits for a standby was not to be seen (`pg_monitor` would show it): a primary to which nobody \
-             writes looks the same as one that hangs"
-                .to_owned(),
-        )
-    })
+    if case.witness != Witness::Server || !known(&Metric::Tps) || known(&Metric::SyncRepWaitS) {
+        return None;
+    }
+    let what = "who waits for a standby was not to be seen (`pg_monitor` would show it): a primary to which nobody writes \
+                looks the same as one that hangs"
+        .to_owned();
+    Some(if case.long_hang().is_some() { Disqualifies(what) } else { Limits(what) })
 }
 
-fn answers(case: &Case, row: &Row) -> bool {
-    row.number(case.run.primary(), &Metric::WalLsn).is_some()
+/// Is this a row without a word of the primary, where it was only watched.
+pub(super) fn is_silent(case: &Case, row: &Row) -> bool {
+    case.run.observed().is_some() && row.number(case.run.primary(), &Metric::WalLsn).is_none()
 }
 
 /// The stretches of rows that are so, in the order of time; each begins with the row before.

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use stall_lab::image::ServerImage;
 
@@ -172,6 +172,43 @@ impl Servers {
         self.sql(node, &format!("ALTER SYSTEM SET {setting} = '{value}'"));
         self.sql(node, "SELECT pg_reload_conf()");
         self.wait_for(node, &format!("SELECT current_setting('{setting}')"), value);
+    }
+
+    /// Starts a program of PostgreSQL's as a client of the primary; of servers of this host alone.
+    pub fn client(&self, program: &str, args: &[&str]) -> Child {
+        let (bindir, dir) = self.host();
+        let mut command = Command::new(bindir.join(program));
+        command.args(["-h".as_ref(), dir.as_os_str()]).args(["-p", &self.primary_port.to_string(), "-U"]);
+        command.args(["postgres"]).args(args).arg("postgres").current_dir("/");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Sends a signal to the standby's walreceiver; of servers of this host alone.
+    pub fn signal_walreceiver(&self, signal: &str) {
+        let pid = self.sql(Node::Standby, "SELECT pid FROM pg_stat_get_wal_receiver()");
+        run(Command::new("kill").args([signal, &pid]));
+    }
+
+    /// Restarts a server, as an administrator would; of servers of this host alone.
+    pub fn restart(&self, node: Node) {
+        let (bindir, dir) = self.host();
+        let name = if node == Node::Primary { "primary" } else { "standby" };
+        let mut restart = as_postgres(&[]);
+        restart.arg(bindir.join("pg_ctl")).args(["-m", "fast", "-w", "-s", "restart", "-D"]);
+        let log = dir.join(format!("{name}.log"));
+        // It was started from there, and by a relative path.
+        restart.arg(dir.join(name)).arg("-l").arg(&log).current_dir(dir);
+        // The server outlives this and keeps what it is given to write to.
+        let status =
+            restart.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{restart:?}: {}", fs::read_to_string(log).unwrap());
+    }
+
+    fn host(&self) -> (&Path, &Path) {
+        match &self.place {
+            Place::Host { bindir, dir } => (bindir, dir),
+            Place::Container { .. } => panic!("these servers are in a container"),
+        }
     }
 
     /// Waits until a query gives this.

@@ -8,6 +8,7 @@ mod sound;
 mod stalls;
 mod unseen;
 mod untrustworthy;
+mod watched;
 
 use std::path::Path;
 
