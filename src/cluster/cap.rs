@@ -25,6 +25,10 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// The measured rate may differ from the cap by this share of it.
 const TOLERANCE: f64 = 0.05;
 
+/// How often the probe is made before its result is believed to be the disk's fault: a machine that is busy for a moment
+/// disturbs one, a cap that does not hold is missed by all.
+const PROBES: u32 = 3;
+
 /// Why a cap was not believed.
 #[derive(Debug, thiserror::Error)]
 pub enum CapError {
@@ -40,11 +44,13 @@ pub enum CapError {
     },
     /// The disk is faster or slower than its cap.
     #[error(
-        "{node}: its disk is capped at {cap} reads a second and gave {measured:.1}. {}",
+        "{node}: its disk is capped at {cap} reads a second and gave {measured:.1}, in the last of {PROBES} probes. {}",
         if measured > &(*cap as f64) {
-            "The cap does not hold: this engine's kernel does not throttle loop devices by container"
+            "The cap does not hold: this engine's kernel does not throttle loop devices by container, or the machine is too \
+             busy to measure"
         } else {
-            "The disk below is slower than the cap: lower read_iops in the profile, or use a faster disk"
+            "The disk below is slower than the cap, or the machine too busy: lower read_iops in the profile, use a faster \
+             disk, or wait until the machine is quiet"
         }
     )]
     NotTrue {
@@ -97,20 +103,31 @@ fn in_words(limits: &Limits) -> String {
     )
 }
 
-/// Measures the reads a second that the node's disk really gives, and holds them against its cap.
+/// Proves that the node's disk gives as many reads a second as its cap allows, and no more.
 pub(super) async fn prove(engine: &Engine, node: &Node, cap: u64) -> Result<CapProof, CapError> {
+    let mut judged = judge(&node.name, cap, probe(engine, node, cap).await?);
+    for _ in 1..PROBES {
+        if judged.is_ok() {
+            break;
+        }
+        judged = judge(&node.name, cap, probe(engine, node, cap).await?);
+    }
+    judged
+}
+
+/// Measures the reads a second that the node's disk really gives.
+async fn probe(engine: &Engine, node: &Node, cap: u64) -> Result<CapProof, CapError> {
     let seconds = SECONDS.max(READS.div_ceil(cap));
     let deadline = DEADLINE + Duration::from_secs(seconds);
     let (seconds, readers) = (seconds.to_string(), READERS.to_string());
     let base = format!("{PGDATA}/base");
     let args = ["sh", "-c", SCRIPT, "cap-probe.sh", node.disk.upper_name(), &base, &seconds, &readers];
     let output = engine.exec(&node.container, &ExecSpec::new(args), None, deadline).await?;
-    let probe = |why: &str| CapError::Probe { node: node.name.clone(), why: why.trim().to_owned() };
+    let failed = |why: &str| CapError::Probe { node: node.name.clone(), why: why.trim().to_owned() };
     if output.exit_code != 0 {
-        return Err(probe(&output.stderr));
+        return Err(failed(&output.stderr));
     }
-    let proof = parse(&output.stdout).ok_or_else(|| probe(&output.stdout))?;
-    judge(&node.name, cap, proof)
+    parse(&output.stdout).ok_or_else(|| failed(&output.stdout))
 }
 
 /// `reads READS centiseconds CENTISECONDS`
