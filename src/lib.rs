@@ -29,5 +29,6 @@ pub mod repro;
 pub mod store;
 pub mod sweep;
 pub mod verdict;
+pub mod wait_for;
 pub mod wal;
 pub mod waldump;

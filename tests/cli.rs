@@ -38,6 +38,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "repro",
         "sweep",
         "explain",
+        "wait-for",
         "plot",
         "compare",
         "check",
@@ -142,6 +143,22 @@ fn a_dry_run_touches_nothing_and_needs_no_engine() {
 }
 
 #[test]
+fn wait_for_has_a_plan_and_polling_alone_may_be_planned_for_an_older_server() {
+    let dir = empty();
+    stall_lab(dir.path())
+        .args(["wait-for", "all", "--dry-run", "--seed", "7"])
+        .assert()
+        .success()
+        .stdout(contains("busy-poll, wait-for").and(contains("Seed of the random orders: 7")));
+    stall_lab(dir.path())
+        .args(["wait-for", "load", "--methods", "poll,busy-poll", "--postgres", "18", "--dry-run"])
+        .assert()
+        .success()
+        .stdout(contains("of poll, busy-poll; sweep over"));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn without_an_engine_the_error_lists_what_was_tried() {
     let dir = empty();
     stall_lab(dir.path())
@@ -188,6 +205,13 @@ fn what_the_user_got_wrong_is_exit_code_2_and_one_clear_message() {
         (&["compare", "x", "y"], "x: No such file"),
         (&["image", "remove"], "IMAGE"),
         (&["cache", "remove"], "DATABASE"),
+        (&["wait-for"], "refusals"),
+        (&["wait-for", "all", "--postgres", "18"], "PostgreSQL 18 has no WAIT FOR LSN"),
+        (&["wait-for", "wake", "--postgres", "17", "--dry-run"], "--methods poll,busy-poll"),
+        (&["wait-for", "latency", "--methods", "poll:soon"], "busy-poll"),
+        (&["wait-for", "latency", "--trials", "0"], "--trials"),
+        (&["wait-for", "load", "--rate", "0"], "1 to 1,000,000"),
+        (&["wait-for", "wake", "--waiters", "2,501"], "1 to 500"),
         (&["frobnicate"], "frobnicate"),
     ];
     for (args, expected) in long {

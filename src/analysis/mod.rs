@@ -1,8 +1,10 @@
 //! From the files of a run to its verdict, its picture and its page. Needs no Docker and can be done again.
 
 mod sweep;
+mod wait_for;
 
 pub use sweep::{redraw_sweep, sum_up};
+pub use wait_for::{WaitForAnalysed, wait_for};
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::explain::Explanation;
 use crate::plot::{self, PlotError, Recorded};
 use crate::report::{self, Arm};
-use crate::store::{self, Event, RunFolder, RunInfo, StoreError, Summary, Timeline};
+use crate::store::{self, Event, RunFolder, RunInfo, StoreError, Summary, Timeline, WaitForFolder};
 use crate::sweep::{SweepFolder, SweepFolderError};
 use crate::verdict;
 
@@ -46,9 +48,9 @@ pub enum AnalysisError {
     /// The folder of a sweep cannot be read or written.
     #[error(transparent)]
     Sweep(#[from] SweepFolderError),
-    /// The folder is neither of a run nor of a comparison nor of a sweep.
+    /// The folder is neither of a run nor of a comparison nor of a sweep nor of wait-for.
     #[error(
-        "{path} has neither run.json nor comparison.json nor sweep.json: it is no folder of results",
+        "{path} has neither run.json nor comparison.json nor sweep.json nor wait-for.json: it is no folder of results",
         path = path.display()
     )]
     NoResults {
@@ -192,6 +194,8 @@ pub enum Redrawn {
     Comparison(usize),
     /// A sweep of so many runs.
     Sweep(usize),
+    /// A run of `wait-for`.
+    WaitFor(Box<WaitForAnalysed>),
 }
 
 /// Judges and draws again what is in a folder of results: a run, or a comparison or sweep and all its runs.
@@ -201,6 +205,9 @@ pub enum Redrawn {
 pub fn redraw(path: &Path) -> Result<Redrawn, AnalysisError> {
     if SweepFolder::is_one(path) {
         return Ok(Redrawn::Sweep(redraw_sweep(path)?));
+    }
+    if path.join(WaitForFolder::MARK).exists() {
+        return Ok(Redrawn::WaitFor(Box::new(wait_for(WaitForFolder::at(path))?)));
     }
     match results_in(path)? {
         Results::Run(run) => Ok(Redrawn::Run(Box::new(analyse(run)?))),

@@ -1,7 +1,7 @@
 //! `stall-lab bundle`: one folder and one archive to attach to a bug report.
 //!
-//! Made after PostgreSQL's bug reporting guidelines: the exact steps, what was seen, what was expected, the settings that
-//! differ from the defaults, versions and platform, as facts; the interpretation of them apart, in `analysis.md`. Knows
+//! Made after PostgreSQL's bug reporting guidelines: the exact steps, what was seen, what was expected, the settings
+//! that differ from the defaults, versions and platform, as facts; the interpretation of them apart, in `analysis.md`. Knows
 //! nothing but the folders of runs. Their files are redacted first, and all else, pictures included, is made from the
 //! redacted files: what was taken out cannot come back by another way.
 

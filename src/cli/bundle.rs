@@ -30,7 +30,7 @@ pub(super) fn run(args: &BundleArgs) -> anyhow::Result<Exit> {
     say!("{}  {}", made.archive.display(), human::bytes(made.archive_bytes as f64))?;
     say!("{}", taken_out(&made))?;
     if !made.is_attachable() {
-        print!("{}", too_large(&made));
+        say!("{}", too_large(&made).trim_end())?;
     }
     Ok(Exit::Success)
 }

@@ -21,6 +21,7 @@ mod profiles;
 mod repro;
 mod scenarios;
 mod sweep;
+mod wait_for;
 
 use std::ffi::OsString;
 
@@ -68,6 +69,7 @@ fn dispatch(command: Command, command_line: Vec<String>) -> anyhow::Result<Exit>
             Command::Repro(args) => repro::run(args, command_line).await,
             Command::Sweep(args) => sweep::run(args, command_line).await,
             Command::Explain(args) => explain::run(args).await,
+            Command::WaitFor(args) => wait_for::run(args, command_line).await,
             Command::Plot(args) => plot::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::Check(args) => check::run(args).await,

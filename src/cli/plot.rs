@@ -11,6 +11,9 @@ pub(super) fn run(args: &PlotArgs) -> anyhow::Result<Exit> {
             Redrawn::Run(run) => {
                 say!("{}\n  {}", report::headline(&run.run, &run.summary), folder.display())?
             }
+            Redrawn::WaitFor(run) => {
+                say!("{}  {}", report::wait_for::headline(&run.info, &run.summary), folder.display())?
+            }
             Redrawn::Sweep(runs) => say!("a sweep of {runs} runs\n  {}", folder.display())?,
             Redrawn::Comparison(runs) => say!("{runs} runs side by side\n  {}", folder.display())?,
         }

@@ -12,6 +12,7 @@ use crate::store::{Cell, Column};
 const SCRIPT: &str = include_str!("../../docker/probe.sh");
 
 /// Disk and CPU counters of a node.
+#[derive(Debug)]
 pub(super) struct MachineSource {
     node: String,
     container: String,

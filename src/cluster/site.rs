@@ -43,12 +43,12 @@ impl DockerSite {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn server(&self, request: &ImageRequest) -> anyhow::Result<KnownServer> {
+    pub(super) fn server(&self, request: &ImageRequest) -> anyhow::Result<KnownServer> {
         self.servers().get(request).cloned().context("no server image has been got ready")
     }
 
     /// Finds or builds what the arms run, each server once.
-    async fn find_servers(&self, arms: &[Arm], progress: &Progress) -> anyhow::Result<()> {
+    pub(super) async fn find_servers(&self, arms: &[Arm], progress: &Progress) -> anyhow::Result<()> {
         let settings = arms.iter().flat_map(|arm| arm.profile.setting_names()).collect();
         for arm in arms {
             if self.servers().contains_key(&arm.server) {
@@ -110,6 +110,33 @@ impl DockerSite {
         );
         Ok(())
     }
+
+    /// Sets up an order's nodes.
+    pub(super) async fn cluster(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Cluster> {
+        let server = self.server(&order.server)?;
+        let image = server.image.clone();
+        let golden = GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image).file_name();
+        let ArmOrder { run_id, profile, caps, logs, .. } = order;
+        let unknown = server.unknown_of(&profile);
+        let profile = profile.without_settings(&unknown);
+        let order = Order { run_id, profile, image, golden, caps, logs };
+        let (run_id, logs) = (order.run_id.clone(), order.logs.clone());
+        let raised = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await;
+        if raised.is_err()
+            && let Err(error) = logs::save(&self.engine, &run_id, &logs).await
+        {
+            progress.note(&format!("the servers' logs could not be saved: {error:#}"));
+        }
+        let cluster = raised?;
+        if let Some(node) = cluster.nodes().find(|node| !node.disk.direct_io) {
+            progress.note(&format!(
+                "{}: the engine's file system does not do direct I/O; reads that its page cache serves count against \
+                 the cap as others do, but cost the disk below nothing",
+                node.name
+            ));
+        }
+        Ok(cluster)
+    }
 }
 
 /// A loaded database that is needed.
@@ -156,29 +183,7 @@ impl Site for DockerSite {
     }
 
     async fn raise(&self, order: ArmOrder, progress: &Progress) -> anyhow::Result<Box<dyn Raised>> {
-        let server = self.server(&order.server)?;
-        let image = server.image.clone();
-        let golden = GoldenKey::of(&order.profile, &image, Room::of(&order.profile).image).file_name();
-        let ArmOrder { run_id, profile, caps, logs, .. } = order;
-        let unknown = server.unknown_of(&profile);
-        let profile = profile.without_settings(&unknown);
-        let order = Order { run_id, profile, image, golden, caps, logs };
-        let (run_id, logs) = (order.run_id.clone(), order.logs.clone());
-        let raised = Cluster::raise(&self.engine, order, &|step| progress.step(step)).await;
-        if raised.is_err()
-            && let Err(error) = logs::save(&self.engine, &run_id, &logs).await
-        {
-            progress.note(&format!("the servers' logs could not be saved: {error:#}"));
-        }
-        let cluster = raised?;
-        if let Some(node) = cluster.nodes().find(|node| !node.disk.direct_io) {
-            progress.note(&format!(
-                "{}: the engine's file system does not do direct I/O; reads that its page cache serves count against \
-                 the cap as others do, but cost the disk below nothing",
-                node.name
-            ));
-        }
-        Ok(Box::new(cluster))
+        Ok(Box::new(self.cluster(order, progress).await?))
     }
 
     async fn tear_down(&self, run_id: &str, progress: &Progress) {

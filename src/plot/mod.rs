@@ -4,6 +4,7 @@
 //! separate (`draw`, `panel`, `words`, `pen`) and knows nothing of runs.
 
 mod axis;
+pub mod chart;
 mod comparison;
 mod draw;
 mod lag;

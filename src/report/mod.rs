@@ -15,6 +15,7 @@ mod setup;
 mod sweep;
 #[cfg(test)]
 mod tests;
+pub mod wait_for;
 
 pub use attribution::{attribution, prediction};
 pub use comparison::{Arm, caution, comparison};

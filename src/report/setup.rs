@@ -48,7 +48,7 @@ pub(super) fn lines(run: &RunInfo) -> String {
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 
-fn software(server: &Server) -> String {
+pub(super) fn software(server: &Server) -> String {
     let Server { version, source, .. } = server;
     match (&server.image, &server.image_id) {
         (Some(image), Some(id)) => format!("PostgreSQL {version}, image `{image}` ({source}; `{id}`)"),

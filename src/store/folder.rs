@@ -305,7 +305,7 @@ fn point_latest_at(parent: &Path, name: &str) -> Result<(), StoreError> {
     std::fs::rename(&fresh, &link).map_err(StoreError::io(&link))
 }
 
-fn save_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+pub(super) fn save_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
     let mut text = serde_json::to_string_pretty(value).map_err(StoreError::json(path))?;
     text.push('\n');
     replace(path, &text).map_err(StoreError::io(path))
@@ -327,7 +327,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     replaced
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
     let text = std::fs::read_to_string(path).map_err(StoreError::read(path))?;
     serde_json::from_str(&text).map_err(StoreError::json(path))
 }

@@ -11,6 +11,7 @@ mod run;
 mod subject;
 mod summary;
 mod timeline;
+mod wait_for;
 mod wal;
 
 pub use events::{Event, EventKind, EventLog, read_events};
@@ -21,4 +22,8 @@ pub use run::{CapProof, NodeInfo, OwnBuild, Platform, Role, RunInfo, Server};
 pub use subject::{Observed, ObservedServer, Subject};
 pub use summary::{HangWait, NodeSummary, ProbeSummary, Summary, Verdict};
 pub use timeline::{Cell, Phase, Row, Timeline, TimelineWriter};
+pub use wait_for::{
+    LatencySummary, LoadRatio, LoadSummary, LoadWindow, Refusal, RefusalSummary, Trial, WaitForFolder,
+    WaitForInfo, WaitForRows, WaitForSummary, WakeReturn, WakeSummary,
+};
 pub use wal::{BlockCounts, LAST_LSN, RelationCounts, Stretch, WalAccount, WalModel, WalRange};

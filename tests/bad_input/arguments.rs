@@ -65,7 +65,7 @@ pub(crate) const FLAGS: &[(&str, &str, &[&str])] = &[
     ),
     ("--arm", "a b:workload.scale=1", &["--arm", "a name is up to 40 lower-case letters"]),
     ("--arm", "a:nope=1", &["arm a: nope=1: unknown key \"nope\""]),
-    ("--arm", "a:workload.scale=0", &["arm a: workload.scale=0: \"0\" is not allowed"]),
+    ("--arm", "a:workload.scale=0", &["arm a: workload.scale=0: 0 is not allowed"]),
     ("--expect", "=", &["--expect", "write `stall` or `no-stall`"]),
     ("--expect", "x=stall", &["--expect: there is no arm x; there is try"]),
     ("--prefetch", "", &["--prefetch", "\"\" is not a value of recovery_prefetch: try, off or on"]),

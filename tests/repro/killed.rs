@@ -32,7 +32,8 @@ fn plotted(folder: &RunFolder) -> String {
 async fn a_lab_killed_in_any_phase_leaves_what_it_sampled_and_nothing_that_its_label_does_not_find() {
     let Some(docker) = Docker::new().await else { return };
     let foreign = Foreign::make(&docker).await;
-    for phase in Phase::ALL {
+    // Servers that are only watched have a phase of their own, and nothing that was made.
+    for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Observed) {
         let results = tempfile::tempdir().unwrap();
         let mut child = start(results.path());
         let folder = in_phase(results.path(), phase).await;

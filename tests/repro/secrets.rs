@@ -13,7 +13,7 @@ use stall_lab::docker::{Address, ExecOutput, ExecSpec};
 /// A script and settings of somebody who would like to be root.
 const SCRIPT: &str = "workload.script=\\set aid random(1, 300000)\n\
     UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid; -- $(touch /tmp/owned) `touch /tmp/owned`";
-const SEARCH_PATH: &str = "\"'; drop table pgbench_accounts; -- $(touch /tmp/owned)\"";
+const SEARCH_PATH: &str = "\"'; drop table pgbench_accounts; -- $(touch /tmp/owned)\", public";
 const CUSTOM: &str = "$(touch /tmp/owned)\\'; `touch /tmp/owned`";
 
 /// What the engine answers to this request, by its own words.

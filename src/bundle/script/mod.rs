@@ -1,7 +1,7 @@
 //! `repro.sh`: the experiment of a run as plain `docker`, `losetup`, `psql` and `pgbench` commands.
 //!
-//! Its beginning is made from the run: a comment, the figures of the profile, the settings of the nodes, the update. The
-//! rest, `body.sh`, is the same for every run.
+//! Its beginning is made from the run: a comment, the figures of the profile, the settings of the nodes, the update.
+//! The rest, `body.sh`, is the same for every run.
 
 #[cfg(test)]
 mod tests;

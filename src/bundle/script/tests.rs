@@ -130,8 +130,8 @@ fn the_plan_is_said_without_doing_anything() {
     assert!(said.status.success() && text.contains("loop devices    four"), "{text}");
 }
 
-/// What `result` says of these seconds of pgbench, the fault being at 100: pairs of time and TPS. The standby reads 200 a
-/// second.
+/// What `result` says of these seconds of pgbench, the fault being at 100: pairs of time and TPS. The standby reads 200
+/// a second.
 fn result(tps: &[(u32, f64)]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let line = |(t, tps): &(u32, f64)| {

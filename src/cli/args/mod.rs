@@ -4,6 +4,7 @@ mod bundle;
 mod check;
 mod observe;
 mod sweep;
+mod wait_for;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 pub(super) use check::CheckArgs;
 pub(super) use observe::ObserveArgs;
 pub(super) use sweep::SweepArgs;
+pub(super) use wait_for::WaitForArgs;
 
 use crate::image::ImageRequest;
 use crate::profile::{ArmSpec, Bytes, Override, Prefetch};
@@ -49,6 +51,8 @@ pub(super) enum Command {
     Sweep(SweepArgs),
     /// Say why replay took as long as it did, from a run's WAL or your own
     Explain(ExplainArgs),
+    /// Measure PostgreSQL 19's WAIT FOR LSN against polling on an asynchronous standby
+    WaitFor(WaitForArgs),
     /// Judge and draw again from the files of a run, a comparison or a sweep; needs no Docker
     Plot(PlotArgs),
     /// Put runs side by side: one picture aligned at the fault, one table, what differs
