@@ -1,7 +1,5 @@
 //! `stall-lab check`
 
-use std::io::Write as _;
-
 use super::Exit;
 use super::args::CheckArgs;
 use crate::check::{self, STATEMENT_TIMEOUT, Terms, Verdict};
@@ -33,23 +31,12 @@ async fn look(args: CheckArgs) -> anyhow::Result<Exit> {
     let facts = check::gather(&primary, &standbys, args.interval).await?;
     let assessment =
         check::judge(&facts, &Terms { iops: args.iops, tolerated_s: args.tolerate.as_secs_f64() });
-    let text = if args.json {
-        serde_json::to_string_pretty(&assessment)? + "\n"
-    } else {
-        check::in_words(&assessment)
-    };
-    print(&text)?;
+    let text =
+        if args.json { serde_json::to_string_pretty(&assessment)? } else { check::in_words(&assessment) };
+    say!("{}", text.trim_end())?;
     Ok(match assessment.verdict {
         Verdict::NotExposed => Exit::Success,
         Verdict::Exposed => Exit::Exposed,
         Verdict::Unknown => Exit::NotKnown,
     })
-}
-
-/// Whoever reads only the first line, as monitoring does, is no failure.
-fn print(text: &str) -> std::io::Result<()> {
-    match write!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
 }
