@@ -153,7 +153,7 @@ fn a_marked_hang(servers: &Servers, results: &Path) {
 
     // Its files are those of a run: judged and drawn again, they say the same.
     let again = Command::new(env!("CARGO_BIN_EXE_stall-lab")).arg("plot").arg(&out).output().unwrap();
-    assert!(again.status.success() && again.stdout.starts_with(b"stalled: no commit for"));
+    assert!(again.status.success() && again.stdout.starts_with(b"stalled: no synchronous commit for"));
     assert_eq!(serde_json::from_str::<Value>(&text(&out.join("summary.json"))).unwrap(), summary);
 }
 
@@ -178,7 +178,8 @@ fn an_idle_primary_restarted_in_the_hang(servers: &Servers, results: &Path) {
     let probe = &summary["probe"];
     assert!(probe["acknowledged"].as_u64().unwrap() > 30, "{summary:#}");
     assert!(probe["committed_locally"].as_u64().unwrap() >= 2, "{summary:#}");
-    assert!(text(&out.join("events.csv")).contains(",interrupted,"));
+    let events = text(&out.join("events.csv"));
+    assert!(events.contains(",interrupted,") && events.contains("was started anew"), "{events}");
 }
 
 /// A walreceiver that is stopped streams, to look at it, and acknowledges nothing: no stall of replay. Ctrl-C comes while

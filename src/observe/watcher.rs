@@ -36,6 +36,8 @@ struct ServerState {
     silent_since_s: f64,
     /// Of a standby, whether it streamed when that was last known.
     streams: Option<bool>,
+    /// When it was started, where it tells.
+    started_unix_s: Option<f64>,
 }
 
 impl Watcher {
@@ -62,6 +64,10 @@ impl Watcher {
                     .and_then(|streams| state.streams(node, streams > 0.0)),
             );
         }
+        let primary = self.servers.get_mut(&self.primary);
+        let started = row.number(&self.primary, &Metric::StartedUnixS);
+        let anew = primary.zip(started).and_then(|(state, started)| state.starts(&self.primary, started));
+        seen.extend(anew);
         seen.extend(self.commits(row));
         self.before_s = Some(row.t_s);
         seen
@@ -97,6 +103,16 @@ impl ServerState {
         }
         self.silent_rows = self.silent_rows.saturating_add(1);
         if self.silent_rows == SILENT_ROWS { note("does not answer".to_owned()) } else { None }
+    }
+
+    fn starts(&mut self, node: &str, started_unix_s: f64) -> Option<Seen> {
+        let before = self.started_unix_s.replace(started_unix_s)?;
+        let detail = "was started anew, or another server has taken its place".to_owned();
+        (before != started_unix_s).then(|| Seen {
+            kind: EventKind::Note,
+            node: Some(node.to_owned()),
+            detail,
+        })
     }
 
     fn streams(&mut self, node: &str, streams: bool) -> Option<Seen> {

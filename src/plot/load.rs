@@ -46,11 +46,16 @@ fn own_load(run: &Recorded<'_>, bucket: Option<f64>) -> Panel {
     } else {
         drawn(vec![
             ("all that ended".to_owned(), Ink::Primary, Shape::Steps, all.clone().thinned(bucket)),
-            ("the lab's own, acknowledged".to_owned(), Ink::StartupReads, Shape::Line, probe.thinned(bucket)),
+            (
+                "the lab's own, acknowledged".to_owned(),
+                Ink::StartupReads,
+                Shape::Steps,
+                probe.thinned(bucket),
+            ),
         ])
     };
     Panel {
-        title: "Primary: writing transactions per second".to_owned(),
+        title: "Primary: writing transactions that ended, per second".to_owned(),
         bursts: bursts(run, &all, axis.top, Ink::Primary, &peak),
         axis,
         levels: Vec::new(),

@@ -76,10 +76,12 @@ pub fn hang_span(run: &Recorded<'_>, ink: Ink) -> Option<Span> {
 #[must_use]
 pub fn hang_words(run: &Recorded<'_>) -> Option<String> {
     let length = duration(run.summary.hang_s.filter(|length| *length > 0.0)?);
+    // Sessions that wait for no standby may go on.
+    let none = if run.run.observed().is_some() { "no synchronous commit" } else { "no commit" };
     Some(match (run.summary.verdict, run.summary.hang_ended) {
-        (_, Some(false)) => format!("no commit for \u{2265} {length}"),
+        (_, Some(false)) => format!("{none} for \u{2265} {length}"),
         (Verdict::NoStall, _) => format!("longest gap {length}"),
-        _ => format!("no commit for {length}"),
+        _ => format!("{none} for {length}"),
     })
 }
 

@@ -406,13 +406,13 @@ fn servers_that_were_only_watched_are_told_as_such_with_who_waits_and_without_re
     story.blank("standby", &Metric::ReadIops, 1..=140);
     let files = watched(story);
     let scene = timeline::scene(&files.recorded());
-    assert_eq!(scene.title, "observed servers: stalled, no commit for 80 s");
+    assert_eq!(scene.title, "observed servers: stalled, no synchronous commit for 80 s");
     assert_eq!(
         scene.subtitles[0].text,
         "PostgreSQL 18.6 \u{b7} watched, not built by the lab \u{b7} synchronous: ANY 1 (db2, db3)"
     );
     let panels = titles(&scene);
-    assert_eq!(panels[0], "Primary: writing transactions per second");
+    assert_eq!(panels[0], "Primary: writing transactions that ended, per second");
     assert_eq!(panels[1], "Primary: sessions waiting for a synchronous standby");
     assert!(panels[2].starts_with("Lag") && panels.len() == 4, "{panels:?}");
     assert!(labels(&scene)[0].starts_with("marked "), "{:?}", labels(&scene));

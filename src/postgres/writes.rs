@@ -65,8 +65,8 @@ struct Before {
 
 impl Writes {
     /// What it fills.
-    pub const METRICS: [Metric; 4] =
-        [Metric::Tps, Metric::CommitsTotal, Metric::SyncRepWaitS, Metric::SyncStandbys];
+    pub const METRICS: [Metric; 5] =
+        [Metric::Tps, Metric::CommitsTotal, Metric::SyncRepWaitS, Metric::SyncStandbys, Metric::StartedUnixS];
 
     pub fn new(own: Arc<OwnStatements>) -> Self {
         Self { own, before: Mutex::new(None) }
@@ -106,6 +106,7 @@ impl Writes {
             (Metric::SyncRepWaitS, number(waited_s)),
             (Metric::CommitsTotal, count(answer.commits.map(|commits| (commits - own).max(0)))),
             (Metric::SyncStandbys, count(answer.sync_standbys)),
+            (Metric::StartedUnixS, Cell::Number(answer.server_start_s)),
         ]
     }
 }

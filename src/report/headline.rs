@@ -18,7 +18,9 @@ pub fn headline(run: &RunInfo, summary: &Summary) -> String {
 }
 
 fn stalled(run: &RunInfo, summary: &Summary) -> String {
-    let mut text = format!("no commit for {} {}", hang_in_words(summary), after_the_fault(run));
+    // Sessions that wait for no standby may go on.
+    let none = if run.observed().is_some() { "no synchronous commit" } else { "no commit" };
+    let mut text = format!("{none} for {} {}", hang_in_words(summary), after_the_fault(run));
     if let Some(lag) = summary.lag_at_fault_bytes {
         text += &format!(" with {} of WAL left to replay", human::bytes(lag as f64));
     }

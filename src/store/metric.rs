@@ -37,6 +37,8 @@ pub enum Metric {
     SyncRepWaiters,
     /// How long one of them has been seen to wait, that which has waited longest.
     SyncRepWaitS,
+    /// When the server was started, by its own clock.
+    StartedUnixS,
     /// Standbys that are connected and that a commit may wait for; empty where the rule asks for none.
     SyncStandbys,
     /// Transactions that the primary has committed, those that only read included, the lab's own left out.
@@ -85,7 +87,7 @@ const RECOVERY_PREFETCH: &str = "recovery_prefetch_";
 
 impl Metric {
     /// Every metric with a fixed name, in the order of the file.
-    pub const FIXED: [Self; 34] = [
+    pub const FIXED: [Self; 35] = [
         Self::Tps,
         Self::LatencyMs,
         Self::FailedTransactions,
@@ -108,6 +110,7 @@ impl Metric {
         Self::SyncRepWaiters,
         Self::SyncRepWaitS,
         Self::SyncStandbys,
+        Self::StartedUnixS,
         Self::SentLsn,
         Self::WriteLsn,
         Self::FlushLsn,
@@ -177,6 +180,10 @@ impl Metric {
             Self::SyncRepWaitS => (
                 "sync_rep_wait_s",
                 "seconds for which the same transaction has been seen to wait for a synchronous standby, of the one seen longest; commits are released in the order of their WAL, so none that came after it was (pg_stat_activity, by backend_xid)",
+            ),
+            Self::StartedUnixS => (
+                "started_unix_s",
+                "when the server was started, seconds since 1970 by its own clock (pg_postmaster_start_time)",
             ),
             Self::SyncStandbys => (
                 "sync_standbys",
