@@ -24,7 +24,7 @@ pub use differences::{SERVER, varied};
 pub use headline::headline;
 pub(crate) use markdown::Table;
 pub use page::page;
-pub(crate) use reading::{READING, limitations};
+pub(crate) use reading::{limitations, reading};
 pub use sweep::sweep;
 
 use crate::profile::FaultKind;

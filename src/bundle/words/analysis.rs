@@ -17,7 +17,7 @@ pub(in crate::bundle) fn analysis(part: &Part) -> String {
         "# Analysis\n\nInterpretation, by a model that was fed with the run's WAL and by reading PostgreSQL's \
          source. The report does not depend on it.\n\n## Why replay took as long as it did\n\n{why}\n\
          ## How to read the figures\n\n{}\n## Limitations\n\n{}",
-        report::READING,
+        report::reading(run),
         report::limitations(run)
     )
 }
