@@ -45,7 +45,6 @@ impl DockerPairSite {
 #[async_trait]
 impl PairSite for DockerPairSite {
     async fn version(&self, profile: &Profile, progress: &Progress) -> anyhow::Result<String> {
-        progress.step("finding a server image");
         self.site.find_servers(&[self.arm(profile)], progress).await?;
         Ok(self.site.server(&self.server)?.image.version.short().to_owned())
     }
