@@ -187,7 +187,9 @@ mod tests {
         assert!(judge("standby", 200, proof(191.0)).is_ok());
         let fast = judge("standby", 200, proof(5_000.0)).unwrap_err().to_string();
         assert!(
-            fast.contains("capped at 200 reads a second and gave 5000.0. The cap does not hold"),
+            fast.contains(
+                "capped at 200 reads a second and gave 5000.0, in the last of 3 probes. The cap does not hold"
+            ),
             "{fast}"
         );
         let slow = judge("standby", 20_000, proof(9_000.0)).unwrap_err().to_string();
