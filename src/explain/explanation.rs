@@ -15,6 +15,10 @@ const AGREE: f64 = 0.1;
 const FEW_READS: u64 = 200;
 const FEW_SECONDS: f64 = 3.0;
 
+/// What is to be known of a run of a patched server.
+const OWN_BUILD: &str = "the server is a build of its user's own, and the model is of PostgreSQL's own prefetcher: what \
+                         the two differ in, the build may have changed";
+
 /// Below this share of the cap it is not the cap that replay waits for.
 const AT_THE_CAP: f64 = 0.9;
 
@@ -154,6 +158,9 @@ impl Explanation {
         explanation.measured = measured;
         explanation.fill(account);
         explanation.compare();
+        if run.server.build.is_some() {
+            explanation.notes.push(OWN_BUILD.to_owned());
+        }
         explanation
     }
 

@@ -3,7 +3,7 @@
 use super::testing::{UPDATE, account, explained, no_stall, stalled};
 use super::*;
 use crate::profile::{Override, Prefetch, Profile};
-use crate::store::{EventKind, Metric, Stretch, WalRange};
+use crate::store::{EventKind, Metric, OwnBuild, Stretch, WalRange};
 
 const CAPPED: Machine =
     Machine { read_iops: Some(200), cache_bytes: Some(2 << 30), read_ahead_bytes: 128 << 10 };
@@ -49,6 +49,14 @@ fn an_arm_that_prefetches_is_explained_as_it_ran() {
     assert_eq!(measured.0, 16_100);
     assert!((measured.1 - 80.5).abs() < 0.01, "{measured:?}");
     assert_eq!(explanation.notes, Vec::<String>::new());
+}
+
+#[test]
+fn the_model_is_not_of_a_patched_server_and_the_explanation_says_so() {
+    let mut story = stalled();
+    story.run.server.build = Some(OwnBuild { prefix: "patched".to_owned(), version: None, configure: None });
+    let notes = explained(&story, Some(&account())).notes;
+    assert!(notes.iter().any(|note| note.contains("build of its user's own")), "{notes:?}");
 }
 
 #[test]

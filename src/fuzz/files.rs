@@ -62,8 +62,8 @@ fn recorded() -> Vec<Recorded> {
     [
         "apply-delay/20261130T212305Z-no-delay",
         "apply-delay/20261130T214331Z-restart-7d",
-        "full-page-writes/20261130T210657Z-fpw-off",
-        "full-page-writes/20261130T210404Z-fpw-try",
+        "full-page-writes/20261130T225253Z-fpw-off",
+        "full-page-writes/20261130T225036Z-fpw-try",
     ]
     .map(|folder| Recorded::read(&results.join(folder)))
     .into()

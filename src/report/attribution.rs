@@ -95,16 +95,19 @@ fn idle(explanation: &Explanation) -> String {
 /// reads ahead.
 fn without(part: &Part) -> String {
     let cost = part.without_prefetch;
-    let time = cost.replay_s.map(|s| format!(", {} at the cap", human::seconds(s))).unwrap_or_default();
-    match part.range.total.needed_pages {
-        _ if cost.reads == 0 => "Without prefetching there would be none.".to_owned(),
-        0 => format!("Without prefetching there would be {} reads{time}.", human::count(cost.reads)),
-        pages => format!(
-            "Without prefetching replay would read {} pages itself; with the kernel's read-ahead that is {} reads{time}.",
-            human::count(pages),
-            human::count(cost.reads)
-        ),
+    if cost.reads == 0 {
+        return "Without prefetching there would be none.".to_owned();
     }
+    let needed = human::count(part.range.total.needed_pages);
+    let pages = format!("{} for the {needed} pages that replay needs", human::count(cost.page_reads));
+    let wal = format!("{} of WAL that memory did not keep until its replay", human::count(cost.wal_reads));
+    let kinds: Vec<String> = [(cost.page_reads, pages), (cost.wal_reads, wal)]
+        .into_iter()
+        .filter_map(|(reads, words)| (reads > 0).then_some(words))
+        .collect();
+    let time = cost.replay_s.map(|s| format!(", {} at the cap", human::seconds(s))).unwrap_or_default();
+    let (reads, kinds) = (human::count(cost.reads), kinds.join(" and "));
+    format!("Without prefetching the same WAL would take {reads} reads{time}: {kinds}.")
 }
 
 fn tense<'a>(explanation: &Explanation, past: &'a str, present: &'a str) -> &'a str {

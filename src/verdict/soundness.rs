@@ -1,7 +1,7 @@
 //! What would make a run untrustworthy, whatever its figures.
 
 use crate::human;
-use crate::store::{EventKind, Metric, Row};
+use crate::store::{EventKind, Metric, Phase, Row};
 
 use super::Finding::{self, Disqualifies, Limits};
 use super::case::{self, Case};
@@ -185,7 +185,9 @@ fn away_before_the_fault(case: &Case) -> impl Iterator<Item = Finding> {
     let to_s = fault.map_or(f64::NEG_INFINITY, |fault| fault.t_s);
     case.run.standbys().filter_map(move |node| {
         let away = |row: &&Row| row.number(&node.name, &Metric::WalreceiverStreaming) == Some(0.0);
-        let first = case.rows_after(from_s).take_while(|row| row.t_s < to_s).find(away)?;
+        // The fault takes effect a moment before the lab knows that it did, and notes it.
+        let before = |row: &&Row| row.t_s < to_s && row.phase < Phase::Recovery;
+        let first = case.rows_after(from_s).take_while(before).find(away)?;
         Some(Disqualifies(format!(
             "the walreceiver of {} did not stream at {}, before the fault, and came back by itself",
             node.name,

@@ -1,7 +1,7 @@
 //! What nobody saw, and what looks like a result for want of it.
 #![allow(clippy::unwrap_used)]
 
-use crate::store::{CapProof, EventKind, Metric, NodeInfo, Role};
+use crate::store::{CapProof, EventKind, Metric, NodeInfo, Phase, Role};
 use crate::verdict::testing::{FAULT_S, Story};
 
 use super::*;
@@ -155,6 +155,17 @@ fn a_walreceiver_that_came_back_by_itself_before_the_fault_disqualifies_the_run(
             "the walreceiver of standby did not stream at t = 25 s, before the fault, and came back by itself",
         );
     }
+}
+
+#[test]
+fn a_row_made_between_a_fault_and_its_note_shows_the_fault() {
+    let mut story = Story::stalled();
+    let last = story.timeline.rows.iter_mut().rfind(|row| row.t_s < FAULT_S).unwrap();
+    last.phase = Phase::Recovery;
+    let tick = last.tick;
+    story.number("standby", &Metric::WalreceiverStreaming, tick..=tick, 0.0);
+    let summary = judged(&story);
+    assert_eq!(summary.verdict, Verdict::Stalled, "{:?}", summary.reasons);
 }
 
 #[test]
