@@ -102,7 +102,9 @@ fn commands_that_lack_something_say_what() {
         (
             &["plot", "nope"],
             USAGE,
-            &["nope has neither run.json nor comparison.json nor sweep.json: it is no folder"],
+            &[
+                "nope has neither run.json nor comparison.json nor sweep.json nor wait-for.json: it is no folder",
+            ],
         ),
         (&["plot", "/dev/null"], USAGE, &["/dev/null has neither"]),
         (
