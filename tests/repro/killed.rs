@@ -3,21 +3,37 @@
 
 use super::foreign::Foreign;
 use super::*;
-use stall_lab::store::{EventKind, Phase};
+use stall_lab::store::{Event, EventKind, Metric, Phase, Row};
 
 fn start(results: &Path) -> std::process::Child {
     lab(results).args(["--prefetch", "try"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// The run's folder, as soon as the run is in this phase.
-async fn in_phase(results: &Path, phase: Phase) -> RunFolder {
-    wait_for(&format!("phase {}", phase.name()), || {
+/// The run's folder, as soon as this holds of it.
+async fn once(results: &Path, what: &str, holds: impl Fn(&RunFolder) -> Option<bool>) -> RunFolder {
+    wait_for(what, || {
         let folder = RunFolder::at(runs(results).into_iter().next()?);
-        let is_phase =
-            |event: &stall_lab::store::Event| event.kind == EventKind::Phase && event.detail == phase.name();
-        folder.events().ok()?.iter().any(is_phase).then_some(folder)
+        holds(&folder)?.then_some(folder)
     })
     .await
+}
+
+/// The run's folder, as soon as the run is in this phase.
+async fn in_phase(results: &Path, phase: Phase) -> RunFolder {
+    let is_phase = |event: &Event| event.kind == EventKind::Phase && event.detail == phase.name();
+    once(results, phase.name(), |folder| Some(folder.events().ok()?.iter().any(is_phase))).await
+}
+
+/// The fault has been injected, and was seen to be.
+fn fault_was_verified(folder: &RunFolder) -> Option<bool> {
+    Some(folder.events().ok()?.iter().any(|event| event.kind == EventKind::FaultVerified))
+}
+
+/// The load has committed something.
+fn load_runs(folder: &RunFolder) -> Option<bool> {
+    let timeline = folder.timeline().ok()?;
+    let commits = |row: &Row| row.number("primary", &Metric::Tps).is_some_and(|tps| tps > 0.0);
+    Some(timeline.rows.iter().any(commits))
 }
 
 /// Draws what is in the folder; what `plot` says of it.
@@ -67,10 +83,13 @@ async fn a_lab_killed_in_any_phase_leaves_what_it_sampled_and_nothing_that_its_l
 #[tokio::test]
 async fn a_container_that_is_killed_leaves_its_run_without_a_verdict() {
     let Some(docker) = Docker::new().await else { return };
-    for (node, phase) in [("standby", Phase::Recovery), ("primary", Phase::Baseline)] {
+    type Holds = fn(&RunFolder) -> Option<bool>;
+    let cases: [(&str, &str, Holds); 2] =
+        [("standby", "the fault", fault_was_verified), ("primary", "a commit of the load", load_runs)];
+    for (node, what, holds) in cases {
         let results = tempfile::tempdir().unwrap();
         let mut child = start(results.path());
-        let folder = in_phase(results.path(), phase).await;
+        let folder = once(results.path(), what, holds).await;
         let run = folder.run().unwrap().run_id;
         docker.engine.kill_container(&format!("stall-lab-{run}-{node}"), "SIGKILL").await.unwrap();
         let ended = child.wait().unwrap();
