@@ -10,9 +10,9 @@ use super::text::{Fonts, Weight};
 use super::time::TimeAxis;
 
 /// Left edge of the words of header and footer, pixels.
-const MARGIN: f64 = 24.0;
+pub(super) const MARGIN: f64 = 24.0;
 /// Room for words from margin to margin.
-const ROOM: f64 = WIDTH as f64 - 2.0 * MARGIN;
+pub(super) const ROOM: f64 = WIDTH as f64 - 2.0 * MARGIN;
 /// Height of a line of labels, pixels.
 const LINE: f64 = 29.0;
 /// Height of the strip with the phases' names.
@@ -145,7 +145,8 @@ fn time_axis(picture: &mut Picture, time: &TimeAxis) -> Result<(), PlotError> {
     })
 }
 
-fn footer(picture: &mut Picture, lines: &[String]) -> Result<(), PlotError> {
+/// Small lines below everything else.
+pub(super) fn footer(picture: &mut Picture, lines: &[String]) -> Result<(), PlotError> {
     let step = 25.0;
     picture.band((lines.len() as f64 * step + 14.0) as u32, |pen| {
         for (number, line) in lines.iter().enumerate() {

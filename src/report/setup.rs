@@ -64,7 +64,7 @@ fn own_build(build: &OwnBuild) -> String {
 }
 
 /// Engine and machine.
-fn platform(platform: &Platform) -> [String; 2] {
+pub(super) fn platform(platform: &Platform) -> [String; 2] {
     [
         format!(
             "{}, API {}, storage driver {}, cgroup v{} ({})",

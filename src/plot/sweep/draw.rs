@@ -2,16 +2,13 @@
 
 use super::chart::{Across, Chart, Mark, Series};
 use crate::plot::PlotError;
+use crate::plot::draw::{MARGIN, ROOM, footer};
 use crate::plot::pen::{Pen, Side, Type};
 use crate::plot::picture::Picture;
 use crate::plot::scene::Stroke;
 use crate::plot::style::{FOOTER, HEADING, Ink, LABEL, LEFT, RIGHT, TITLE, WIDTH};
 use crate::plot::text::{Fonts, Weight};
 
-/// Left edge of the words of header and footer, pixels.
-const MARGIN: f64 = 24.0;
-/// Room for words from margin to margin.
-const ROOM: f64 = WIDTH as f64 - 2.0 * MARGIN;
 /// Height of a line of words.
 const LINE: f64 = 29.0;
 /// Height of the plot.
@@ -178,16 +175,4 @@ fn dashed(pen: &Pen<'_>, points: &[(f64, f64)], ink: Ink) -> Result<(), PlotErro
         drawn += length;
     }
     Ok(())
-}
-
-fn footer(picture: &mut Picture, lines: &[String]) -> Result<(), PlotError> {
-    let step = 25.0;
-    picture.band((lines.len() as f64 * step + 14.0) as u32, |pen| {
-        for (number, line) in lines.iter().enumerate() {
-            let text = pen.fonts().shortened(line, FOOTER, Weight::Regular, ROOM);
-            let how = Type { size: FOOTER, weight: Weight::Regular, side: Side::Right, ink: Ink::Muted };
-            pen.write(&text, (MARGIN, (number as f64 + 0.5) * step), how)?;
-        }
-        Ok(())
-    })
 }

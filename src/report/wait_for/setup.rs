@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::human;
 use crate::report::markdown::Table;
-use crate::report::or_not_known;
-use crate::report::setup::software;
+use crate::report::setup::{platform, software};
 use crate::store::WaitForInfo;
 
 pub(super) fn lines(info: &WaitForInfo) -> String {
-    let (server, platform) = (&info.server, &info.platform);
+    let server = &info.server;
     let nodes: Vec<&str> = info.nodes.iter().map(|node| node.name.as_str()).collect();
     let mut lines = vec![
         software(server),
@@ -28,30 +26,15 @@ pub(super) fn lines(info: &WaitForInfo) -> String {
              simple protocol since it takes no parameters; seed {}",
             info.client_threads, info.request.seed
         ),
-        format!(
-            "{}, API {}, storage driver {}, cgroup v{} ({})",
-            platform.engine,
-            platform.api_version,
-            platform.storage_driver,
-            platform.cgroup_version,
-            platform.cgroup_driver
-        ),
-        format!(
-            "kernel {}, {}, {}, CPUs: {}, memory: {}",
-            platform.kernel,
-            platform.os,
-            platform.arch,
-            or_not_known(platform.cpus, |cpus| cpus.to_string()),
-            or_not_known(platform.memory_bytes, |bytes| human::bytes(bytes as f64))
-        ),
-        format!(
-            "stall-lab {}{}, run `{}`, started {}",
-            info.lab_version,
-            info.git_revision.as_deref().map(|revision| format!(" ({revision})")).unwrap_or_default(),
-            info.run_id,
-            info.started
-        ),
     ];
+    lines.extend(platform(&info.platform));
+    lines.push(format!(
+        "stall-lab {}{}, run `{}`, started {}",
+        info.lab_version,
+        info.git_revision.as_deref().map(|revision| format!(" ({revision})")).unwrap_or_default(),
+        info.run_id,
+        info.started
+    ));
     lines.extend(server.note.clone());
     let lines: String = lines.iter().map(|line| format!("- {line}\n")).collect();
     match settings(info) {
